@@ -1,0 +1,132 @@
+"""Carrying out a campaign: servers up, every run in order, each run's folder true at every instant."""
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench import __version__
+from bench.analysis.selfchecks import check_run
+from bench.errors import LockbenchError
+from bench.load.runner import LoadFailed, run_load
+from bench.records.environment import capture_environment
+from bench.records.schema import Campaign, Failed, RunPlan, RunState
+from bench.records.store import CampaignFolder, RunFolder, Store
+from bench.servers.spec import ServerSpec
+from bench.servers.state import exclusive
+from bench.servers.supervisor import Supervisor
+from bench.systems.registry import server_sets, system
+
+Progress = Callable[[str], None]
+
+
+class CampaignIncomplete(LockbenchError):
+    """Some runs have no measurement; the finished ones are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How one run ended, for whoever shows progress."""
+
+    plan: RunPlan
+    state: RunState
+    note: str
+
+
+def new_campaign(mode_name: str, seed: int, runs: Sequence[RunPlan]) -> Campaign:
+    """The record of a campaign that is about to start."""
+    return Campaign(
+        campaign_id=runs[0].campaign_id,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        mode=mode_name,
+        seed=seed,
+        lockbench_version=__version__,
+        git_commit=git_commit(),
+        runs=tuple(runs),
+    )
+
+
+def run_campaign(
+    campaign: Campaign,
+    store: Store,
+    supervisor: Supervisor,
+    *,
+    keep_servers: bool = False,
+    progress: Progress = lambda _: None,
+    on_run_end: Callable[[RunEnd], None] = lambda _: None,
+) -> CampaignFolder:
+    """Carry out all runs of a campaign. Raises CampaignIncomplete at the end when a run failed; later runs still ran.
+
+    Only one campaign runs at a time in one home folder. Servers that this call started are stopped when it ends in any
+    way, Ctrl-C included; servers that were up before stay up.
+    """
+    specs = server_sets(tuple(system(plan.system) for plan in campaign.runs))
+    with exclusive(supervisor.home, "campaign"), _servers(supervisor, specs, keep_servers, progress):
+        progress("looking at this machine")
+        folder = store.start_campaign(campaign, capture_environment(supervisor.home))
+        failed = []
+        for plan in campaign.runs:
+            progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
+            end = _carry_out(plan, folder, supervisor, specs)
+            on_run_end(end)
+            if end.state is RunState.FAILED:
+                failed.append(end)
+    if failed:
+        first = failed[0]
+        raise CampaignIncomplete(
+            f"{len(failed)} of {len(campaign.runs)} runs have no measurement; the others are kept in {folder.path}. "
+            f"The first: {first.plan.run_id}: {first.note}. Its log: {folder.run(first.plan.run_id).log_path}"
+        )
+    return folder
+
+
+def _carry_out(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> RunEnd:
+    run = folder.start_run(plan)
+    try:
+        _prepare_servers(plan, supervisor, specs)
+        measured = run_load(plan, run, supervisor)
+    except LoadFailed as failure:
+        return _gave_up(run, plan, "load", failure)
+    except LockbenchError as failure:
+        return _gave_up(run, plan, "servers", failure)
+    run.write(measured)
+    checked = check_run(plan, measured, run.events_path)
+    run.write(checked)
+    notes = [check.message for check in checked.checks if not check.passed]
+    return RunEnd(plan, run.state, "; ".join(notes))
+
+
+def _prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> None:
+    """Prove the run's own servers once more (and start them again if the last run lost them); set the variant."""
+    spec = system(plan.system).servers
+    if spec is not None:
+        supervisor.up([one for one in specs if one.name == spec.name])
+        supervisor.configure(spec, system(plan.system).server_variant)
+
+
+def _gave_up(run: RunFolder, plan: RunPlan, phase: str, failure: LockbenchError) -> RunEnd:
+    run.write(Failed(phase=phase, reason=str(failure)))
+    return RunEnd(plan, RunState.FAILED, str(failure))
+
+
+@contextmanager
+def _servers(supervisor: Supervisor, specs: Sequence[ServerSpec], keep: bool, progress: Progress) -> Iterator[None]:
+    up_before = {status.set_name for status in supervisor.status(specs) if status.problem is None}
+    supervisor.up(specs, progress)
+    try:
+        yield
+    finally:
+        if not keep:
+            supervisor.down([spec for spec in specs if spec.name not in up_before], progress)
+
+
+def git_commit() -> str:
+    """The commit of this checkout, `-dirty` when the tree differs from it; `unknown` where there is no checkout."""
+    here = Path(__file__).parent
+    command = ["git", "-C", str(here), "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"

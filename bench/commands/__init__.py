@@ -1,0 +1,1 @@
+"""The subcommands of `lockbench`, by what they act on."""

@@ -1,0 +1,135 @@
+"""`lockbench doctor | servers | up | status | down`: the servers behind the systems."""
+
+from dataclasses import asdict
+
+import typer
+from rich.table import Table
+
+from bench.commands.terminal import ERR, OUT, print_json, steps
+from bench.servers.settings import SERVER_SETS
+from bench.servers.spec import Missing, ServerSpec
+from bench.servers.supervisor import Supervisor
+from bench.systems.registry import SYSTEMS, UnknownSystem, server_sets
+
+_NAMES = typer.Argument(None, help=f"Server sets: {', '.join(SERVER_SETS)}. Default: all of them.")
+_JSON = typer.Option(False, "--json", help="Print JSON for a script instead of a table for a person.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the app."""
+    app.command()(doctor)
+    app.command(name="servers")(install_servers)
+    app.command()(up)
+    app.command()(status)
+    app.command()(down)
+
+
+def chosen_specs(names: list[str] | None) -> tuple[ServerSpec, ...]:
+    """Server sets by their own or a system's name; all of them when none is named."""
+    every = server_sets(tuple(SYSTEMS.values()))
+    if not names or "all" in names:
+        return every
+    by_name = {spec.name: spec for spec in every}
+    for entry in SYSTEMS.values():
+        if entry.servers is not None:
+            by_name.setdefault(entry.name, entry.servers)
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise UnknownSystem(f"no servers {unknown[0]!r}: choose from {', '.join(spec.name for spec in every)}")
+    return tuple({by_name[name].name: by_name[name] for name in names}.values())
+
+
+def doctor(as_json: bool = _JSON) -> None:
+    """Say, for each system, where its servers would come from, and the exact command that installs what is missing.
+
+    Example: lockbench doctor
+    """
+    supervisor = Supervisor.default()
+    rows = []
+    for spec in chosen_specs(None):
+        source = supervisor.source(spec)
+        found = spec.find()
+        rows.append(
+            {
+                "servers": spec.name,
+                "nodes": len(spec.node_names),
+                "source": None if isinstance(source, Missing) else source,
+                "version": None if isinstance(found, Missing) else found.version,
+                "missing": source.what if isinstance(source, Missing) else None,
+                "install": source.install if isinstance(source, Missing) else None,
+            }
+        )
+    if as_json:
+        print_json(rows)
+    else:
+        table = Table(title="Where each system's servers come from")
+        for column in ("servers", "nodes", "source", "what was found", "to install"):
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            seen = row["version"] or f"missing: {row['missing']}"
+            table.add_row(row["servers"], str(row["nodes"]), row["source"] or "none", seen, row["install"] or "")
+        OUT.print(table)
+    if any(row["source"] is None for row in rows):
+        ERR.print("`lockbench servers` (or `make servers`) installs what is missing", highlight=False)
+        raise typer.Exit(1)
+
+
+def install_servers(
+    names: list[str] = _NAMES,
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask before installing."),
+) -> None:
+    """Install the missing servers of Debian or Ubuntu (apt, npm). Says first what it will install.
+
+    Example: lockbench servers --yes
+    """
+    from bench.servers.install import install_missing
+
+    supervisor = Supervisor.default()
+    install_missing(chosen_specs(names), supervisor, ask=None if yes else typer.confirm)
+
+
+def up(names: list[str] = _NAMES, as_json: bool = _JSON) -> None:
+    """Start servers that are not running, and prove each one's identity.
+
+    Example: lockbench up redis etcd
+    """
+    with steps("starting servers") as show:
+        running = Supervisor.default().up(chosen_specs(names), show)
+    if as_json:
+        print_json({name: one.identity for name, one in running.items()})
+    else:
+        for one in running.values():
+            OUT.print(f"{one.name}: {len(one.nodes)} up ({one.source}) at {one.endpoint}", highlight=False)
+
+
+def status(as_json: bool = _JSON) -> None:
+    """Ask every server that was started here who it is. Exits with 1 when one does not prove its identity.
+
+    Example: lockbench status --json
+    """
+    lines = Supervisor.default().status(chosen_specs(None))
+    if as_json:
+        print_json([asdict(line) for line in lines])
+    elif not lines:
+        OUT.print("no servers are up; `lockbench up` starts them")
+    else:
+        table = Table(title="Servers")
+        for column in ("servers", "node", "source", "address", "pid", "identity, as the server told it"):
+            table.add_column(column, overflow="fold")
+        for line in lines:
+            told = line.identity if line.problem is None else f"[red]{line.problem}[/]"
+            table.add_row(line.set_name, line.node, line.source, line.address, str(line.pid or "-"), told)
+        OUT.print(table)
+    if any(line.problem is not None for line in lines):
+        ERR.print("`lockbench up` starts what is down afresh", highlight=False)
+        raise typer.Exit(1)
+
+
+def down(names: list[str] = _NAMES) -> None:
+    """Stop the servers that lockbench started here, strays of a killed lockbench included; never any other process.
+
+    Example: lockbench down
+    """
+    with steps("stopping servers") as show:
+        stopped = Supervisor.default().down(chosen_specs(names), show)
+    OUT.print(f"stopped {', '.join(stopped)}" if stopped else "nothing was running", highlight=False)

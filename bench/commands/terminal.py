@@ -1,0 +1,39 @@
+"""How commands speak: people read standard error's progress and standard output's tables; scripts read `--json`."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+OUT = Console()
+ERR = Console(stderr=True)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=1, sort_keys=True))
+
+
+@contextmanager
+def steps(text: str) -> Iterator[Callable[[str], object]]:
+    """Show the steps of work of unknown length: a spinner on a terminal, a line each elsewhere. Yields `show(step)`."""
+    if not ERR.is_terminal:
+        yield lambda step: ERR.print(step, highlight=False)
+        return
+    with ERR.status(text) as status:
+        yield status.update
+
+
+def campaign_progress() -> Progress:
+    """A bar over runs with the time left."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=ERR,
+    )

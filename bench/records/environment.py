@@ -1,0 +1,135 @@
+"""The machine that a campaign ran on, measured rather than looked up where that is possible."""
+
+import os
+import platform
+import socket
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+
+from bench.records.schema import Environment
+
+LIBRARIES = (
+    "locust",
+    "gevent",
+    "redis",
+    "hiredis",
+    "kazoo",
+    "etcd3",
+    "grpcio",
+    "protobuf",
+    "psycopg",
+    "boto3",
+    "hdrhistogram",
+    "numpy",
+    "pandas",
+    "matplotlib",
+)
+_FDATASYNC_CALLS = 100
+_RTT_ROUNDS = 2_000
+
+
+def capture_environment(servers_folder: Path) -> Environment:
+    """Read and measure this machine. `servers_folder` is where the servers keep their files: its disk is the one that
+    their durable writes wait for. Takes about a second.
+    """
+    servers_folder.mkdir(parents=True, exist_ok=True)
+    sync_us = sorted(_fdatasync_us(servers_folder))
+    return Environment(
+        cpu_model=_cpu_model(),
+        cpu_count=os.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().total,
+        kernel=platform.release(),
+        governor=_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        operating_system=_operating_system(),
+        virtualization=_virtualization(),
+        filesystem=_filesystem(servers_folder),
+        fdatasync_us_p50=round(statistics.median(sync_us), 1),
+        fdatasync_us_p99=round(sync_us[-1 - len(sync_us) // 100], 1),
+        loopback_rtt_us_p50=round(statistics.median(_loopback_rtt_us()), 1),
+        python=platform.python_version(),
+        libraries={name: version(name) for name in LIBRARIES},
+        load_average_1m=round(os.getloadavg()[0], 2),
+    )
+
+
+def _fdatasync_us(folder: Path) -> Sequence[float]:
+    """Append 512 bytes and fdatasync, as a write-ahead log does; the time of each call in microseconds."""
+    samples = []
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".fdatasync-") as file:
+        block = b"\0" * 512
+        for _ in range(_FDATASYNC_CALLS):
+            os.write(file.fileno(), block)
+            started = time.perf_counter_ns()
+            os.fdatasync(file.fileno())
+            samples.append((time.perf_counter_ns() - started) / 1_000)
+    return samples
+
+
+def _loopback_rtt_us() -> Sequence[float]:
+    """One byte there and back over TCP on 127.0.0.1 between two threads, in microseconds.
+
+    Two Python threads hand over the interpreter lock as well, so this errs to the high side: a floor computed from it is
+    never lower than what a server in C could give.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        echo = threading.Thread(target=_echo, args=(listener,), daemon=True)
+        echo.start()
+        with socket.create_connection(listener.getsockname(), timeout=5) as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            samples = []
+            for _ in range(_RTT_ROUNDS):
+                started = time.perf_counter_ns()
+                client.sendall(b"x")
+                client.recv(1)
+                samples.append((time.perf_counter_ns() - started) / 1_000)
+        echo.join(timeout=5)
+    return samples
+
+
+def _echo(listener: socket.socket) -> None:
+    peer, _ = listener.accept()
+    with peer:
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while received := peer.recv(1):
+            peer.sendall(received)
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()[0].strip()
+    except (OSError, IndexError):
+        return "unknown"
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith(("model name", "Model")):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _operating_system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def _virtualization() -> str:
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    if Path("/.dockerenv").exists():
+        return "container"
+    return "virtual machine" if "hypervisor" in cpuinfo else "none seen"
+
+
+def _filesystem(folder: Path) -> str:
+    """Type of the filesystem that holds `folder`: the mount point with the longest matching path."""
+    mounts = [part for part in psutil.disk_partitions(all=True) if folder.resolve().is_relative_to(part.mountpoint)]
+    return max(mounts, key=lambda part: len(part.mountpoint)).fstype if mounts else "unknown"

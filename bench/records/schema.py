@@ -1,0 +1,187 @@
+"""The files of a campaign, as typed models. Every file carries `schema_version`; each file is written once, whole.
+
+    data/runs/<campaign_id>/campaign.json      Campaign: what was planned, in its seeded order
+    data/runs/<campaign_id>/environment.json   Environment: the machine, its libraries, its fdatasync and RTT
+    data/runs/<campaign_id>/<run_id>/plan.json      RunPlan       written before the load starts
+                                     measured.json  Measured      written when the load has ended
+                                     events.parquet one row an operation, see `EVENT_COLUMNS`
+                                     checked.json   Checked       written after the self-checks
+                                     failed.json    Failed        instead of the two above: why there is no measurement
+                                     log.txt        the load generator's own output
+
+A run's state is read from which of these exist, so a crash at any instant leaves a truthful folder: a plan alone is an
+interrupted run.
+
+Schema history. 1: first version.
+"""
+
+import hashlib
+import json
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+
+# One row an operation in events.parquet; instants in nanoseconds of CLOCK_MONOTONIC (one clock for all processes of a
+# machine). `released_ns` is 0 where nothing was held; `token` is -1 where there is none; `key` is the key's index.
+EVENT_COLUMNS = (
+    "client",
+    "key",
+    "intended_ns",
+    "started_ns",
+    "acquired_ns",
+    "released_ns",
+    "outcome",
+    "released",
+    "token",
+)
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Workload(_Record):
+    """What the clients do. The same parameters in two runs mean that the runs may be pooled."""
+
+    name: str  # uncontended, contended, saturation
+    clients: int
+    keys: int  # how many keys the clients share; 0: each client has its own
+    ttl_ms: int = 10_000
+    hold_ms: float = 0.0
+    timeout_ms: int = 5_000
+    wait: str = "try"
+    warmup_s: float = 1.0
+    measure_s: float = 3.0
+    processes: int = 1
+
+    @property
+    def digest(self) -> str:
+        """Eight hex digits that change when any parameter does: runs with unlike digests are never pooled."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+class RunPlan(_Record):
+    """One workload on one system, once: the unit of replication."""
+
+    schema_version: int = SCHEMA_VERSION
+    campaign_id: str
+    run_id: str
+    position: int  # in the campaign's seeded order, from 0
+    system: str  # a name of the registry
+    workload: Workload
+    repetition: int  # from 1
+    seed: int
+
+
+class Campaign(_Record):
+    """A set of runs in one seeded, interleaved order. `seed` gives the order and every run's own seed."""
+
+    schema_version: int = SCHEMA_VERSION
+    campaign_id: str
+    created_at: str  # ISO 8601, UTC
+    mode: str  # quick, full, custom
+    seed: int
+    lockbench_version: str
+    git_commit: str  # "unknown" outside a checkout; "-dirty" appended when the tree differs
+    runs: tuple[RunPlan, ...]
+
+
+class Environment(_Record):
+    """The machine and the software, captured before the first run. Latencies are measured, not looked up."""
+
+    schema_version: int = SCHEMA_VERSION
+    cpu_model: str
+    cpu_count: int
+    memory_bytes: int
+    kernel: str
+    governor: str  # "unknown" where the kernel does not say
+    operating_system: str
+    virtualization: str
+    filesystem: str  # type of the filesystem that holds the servers' folders
+    fdatasync_us_p50: float
+    fdatasync_us_p99: float
+    loopback_rtt_us_p50: float
+    python: str
+    libraries: dict[str, str]
+    load_average_1m: float
+
+
+class Facts(_Record):
+    """What the server said of itself at one instant (see `ServerFacts` of the adapter contract)."""
+
+    version: str
+    identity: str
+    durability: dict[str, str]
+    nodes: int
+
+
+class Measured(_Record):
+    """What the load generator saw between the end of the warm-up and the end of the window.
+
+    `histograms` maps "phase/outcome" to an encoded histogram of nanoseconds (`bench.records.histogram`). Phases:
+    `acquire` (started to answered), `response` (intended to answered), `hold`, `release`; plus `loop_lag/all`.
+    `counts` maps the same names to the number of operations; the two agree, and a check says so.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    started_at: str
+    window_s: float
+    histograms: dict[str, str]
+    counts: dict[str, int]
+    aborted: int  # operations cut off by the end of the run: neither success nor failure, in no histogram
+    generator_cpu_s: float  # user + system time of all load processes within the window
+    generator_processes: int
+    facts_before: Facts
+    facts_after: Facts
+    source: str  # where the servers came from: native, compose, url, none
+    locust_requests: int  # Locust's own count in the same window: must equal the sum of acquire counts
+    errors: dict[str, int] = Field(default_factory=dict)  # reason -> count, the ten commonest
+    # The adapter's `Capabilities` as text, by field name ("" where it has none), plus `engine` where one system has
+    # several. Kept with the run because reports read records only and must not import client libraries.
+    capabilities: dict[str, str] = Field(default_factory=dict)
+    tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
+
+
+class Severity(StrEnum):
+    VOID = "void"  # the cell shows the reason instead of a number
+    NOTE = "note"  # the number stands, with a footnote
+
+
+class Check(_Record):
+    """One self-check of a run: what it looked at, what it saw, and what a reader should think of it."""
+
+    name: str
+    passed: bool
+    severity: Severity
+    observed: str
+    limit: str
+    message: str  # one sentence for a footnote; says what to do next
+
+
+class Checked(_Record):
+    """The self-checks of a run, after the measurement."""
+
+    schema_version: int = SCHEMA_VERSION
+    checks: tuple[Check, ...]
+
+    @property
+    def void(self) -> bool:
+        return any(not check.passed and check.severity is Severity.VOID for check in self.checks)
+
+
+class Failed(_Record):
+    """Why a run has no measurement: `reason` is for people, `phase` says how far it came."""
+
+    schema_version: int = SCHEMA_VERSION
+    phase: str  # servers, load, checks
+    reason: str
+
+
+class RunState(StrEnum):
+    INTERRUPTED = "interrupted"
+    MEASURED = "measured"
+    CHECKED = "checked"
+    FAILED = "failed"

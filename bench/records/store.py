@@ -1,0 +1,215 @@
+"""Run folders on disk: written in phases, each file whole or absent, never changed afterwards."""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bench.errors import LockbenchError
+from bench.records.schema import (
+    SCHEMA_VERSION,
+    Campaign,
+    Checked,
+    Environment,
+    Failed,
+    Measured,
+    RunPlan,
+    RunState,
+)
+
+_Model = TypeVar("_Model", bound=BaseModel)
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+
+class StoreError(LockbenchError):
+    """The data folder cannot be written or read; the message says what to do."""
+
+
+class RunFolder:
+    """One run's folder. Its state is read from the files that exist."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def plan(self) -> RunPlan:
+        return _read(self.path / "plan.json", RunPlan)
+
+    @property
+    def measured(self) -> Measured:
+        return _read(self.path / "measured.json", Measured)
+
+    @property
+    def checked(self) -> Checked:
+        return _read(self.path / "checked.json", Checked)
+
+    @property
+    def failed(self) -> Failed:
+        return _read(self.path / "failed.json", Failed)
+
+    @property
+    def events_path(self) -> Path:
+        return self.path / "events.parquet"
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def state(self) -> RunState:
+        if (self.path / "failed.json").exists():
+            return RunState.FAILED
+        if (self.path / "checked.json").exists():
+            return RunState.CHECKED
+        if (self.path / "measured.json").exists():
+            return RunState.MEASURED
+        return RunState.INTERRUPTED
+
+    def write(self, record: RunPlan | Measured | Checked | Failed) -> None:
+        """Add one phase. Raises StoreError when that phase was written before: a run is immutable."""
+        write_once(self.path / f"{_FILE_NAMES[type(record)]}.json", record)
+
+
+_FILE_NAMES: dict[type[BaseModel], str] = {
+    RunPlan: "plan",
+    Measured: "measured",
+    Checked: "checked",
+    Failed: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFolder:
+    """One campaign's folder."""
+
+    path: Path
+
+    @property
+    def campaign(self) -> Campaign:
+        return _read(self.path / "campaign.json", Campaign)
+
+    @property
+    def environment(self) -> Environment:
+        return _read(self.path / "environment.json", Environment)
+
+    def run(self, run_id: str) -> RunFolder:
+        return RunFolder(self.path / run_id)
+
+    def start_run(self, plan: RunPlan) -> RunFolder:
+        """Make the run's folder and write its plan: from here on an interruption is visible."""
+        folder = self.run(plan.run_id)
+        with _told(folder.path):
+            folder.path.mkdir()
+        folder.write(plan)
+        return folder
+
+    def runs(self) -> Iterator[RunFolder]:
+        """The runs that were started, in planned order."""
+        for plan in self.campaign.runs:
+            folder = self.run(plan.run_id)
+            if (folder.path / "plan.json").exists():
+                yield folder
+
+
+class Store:
+    """A folder of campaigns, such as data/runs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def start_campaign(self, campaign: Campaign, environment: Environment) -> CampaignFolder:
+        """Make the campaign's folder, write its plan and environment, and point `latest` at it."""
+        if not _SAFE_NAME.fullmatch(campaign.campaign_id):
+            raise StoreError(f"{campaign.campaign_id!r} cannot name a campaign: use letters, digits, dot, dash")
+        path = self.root / campaign.campaign_id
+        with _told(path):
+            self.root.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+        write_once(path / "campaign.json", campaign)
+        write_once(path / "environment.json", environment)
+        self._point_latest(campaign.campaign_id)
+        return CampaignFolder(path)
+
+    def _point_latest(self, campaign_id: str) -> None:
+        # A new link is made aside and renamed over the old one: a reader sees the old or the new, never none.
+        aside = self.root / f".latest-{os.getpid()}"
+        with _told(aside):
+            aside.unlink(missing_ok=True)
+            aside.symlink_to(campaign_id)
+            aside.replace(self.root / "latest")
+
+    def open(self, campaign_id: str = "latest") -> CampaignFolder:
+        """A campaign by name; `latest` is the one started last. Raises StoreError with the names that exist."""
+        path = self.root / campaign_id
+        if not (path / "campaign.json").exists():
+            names = ", ".join(sorted(self.names())) or "none yet; `lockbench run --quick` makes one"
+            raise StoreError(f"no campaign {campaign_id!r} in {self.root}: there is {names}")
+        return CampaignFolder(path.resolve())
+
+    def names(self) -> Iterator[str]:
+        if self.root.is_dir():
+            for path in self.root.iterdir():
+                if not path.is_symlink() and (path / "campaign.json").exists():
+                    yield path.name
+
+    @classmethod
+    def default(cls) -> Self:
+        """data/runs under the current folder, or where LOCKBENCH_DATA points."""
+        return cls(Path(os.environ.get("LOCKBENCH_DATA", "data/runs")))
+
+
+def write_once(path: Path, record: BaseModel) -> None:
+    """Write a record so that `path` holds all of it or does not exist, also after a crash or a full disk."""
+    if path.exists():
+        raise StoreError(f"{path} exists: a finished phase is never written again")
+    write_atomically(path, record.model_dump_json(indent=1) + "\n")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside, fsync, rename: the only way in which this package writes a file that others read."""
+    with _told(path):
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(aside).chmod(0o644)
+            Path(aside).replace(path)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusal into one message that says what to do."""
+    try:
+        yield
+    except FileExistsError as taken:
+        raise StoreError(f"{path} exists already: give the campaign another name with --name") from taken
+    except OSError as refused:
+        raise StoreError(
+            f"cannot write {path}: {refused.strerror}. Free space or set LOCKBENCH_DATA to a folder you may write to"
+        ) from refused
+
+
+def _read(path: Path, model: type[_Model]) -> _Model:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as refused:
+        raise StoreError(f"cannot read {path}: {refused.strerror}") from refused
+    try:
+        version = json.loads(text).get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise StoreError(f"{path} has schema version {version}; this lockbench reads {SCHEMA_VERSION}")
+        return model.model_validate_json(text)
+    except (ValidationError, ValueError, AttributeError) as broken:
+        raise StoreError(f"{path} is damaged: {broken}. Move the run's folder away, or measure again") from broken

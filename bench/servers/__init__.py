@@ -1,0 +1,1 @@
+"""What every system's servers share: where they come from, their processes, ports, proofs and proxy."""

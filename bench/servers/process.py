@@ -1,0 +1,147 @@
+"""Native server processes: started so that they can always be found again, ended only when they are ours.
+
+A pid alone is no identity: numbers are reused. A process is named here by its pid *and* its start time in kernel ticks
+*and* the boot it belongs to. The child writes these itself, before it becomes the server: at no instant does a server
+run that no file knows of, even when lockbench is killed with SIGKILL right after the fork.
+"""
+
+import os
+import pwd
+import select
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.servers.spec import Launch
+
+# $0 is the pid file; "$@" is the server's own command line, which replaces the shell under the same pid. Field 22 of
+# proc(5)'s stat is the start time; it is the 20th after the command's closing bracket.
+_RECORD_THEN_BECOME = (
+    "set -e; read -r stat </proc/$$/stat; n=1; "
+    "for field in ${stat##*) }; do [ $n = 20 ] && break; n=$((n+1)); done; "
+    'printf "%s %s %s\\n" $$ "$field" "$(cat /proc/sys/kernel/random/boot_id)" >"$0.new"; mv "$0.new" "$0"; '
+    'exec "$@"'
+)
+_RECORD_WITHIN_S = 10.0
+_CREDENTIAL_WORDS = ("PASSWORD", "SECRET", "TOKEN", "ACCESS_KEY")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """One process of one boot: a pid cannot be mistaken for its successor."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+    @classmethod
+    def read(cls, path: Path) -> "ProcessId | None":
+        """The process that a pid file names; None when there is no whole file."""
+        try:
+            pid, ticks, boot = path.read_text(encoding="ascii").split()
+            return cls(int(pid), int(ticks), boot)
+        except (OSError, ValueError):
+            return None
+
+    def alive(self) -> bool:
+        """Is this very process there (and not a zombie)?"""
+        if self.boot_id != _boot_id():
+            return False
+        stat = _stat_fields(self.pid)
+        return stat is not None and stat[0] != "Z" and int(stat[19]) == self.start_ticks
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """The fields of /proc/<pid>/stat from the state on (field 3 of proc(5)); None when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[bytes]:
+    """Start a server in a session of its own, its output appended to `log_path`, its identity in `pid_file`.
+
+    The environment is the caller's without anything that looks like a credential.
+    """
+    environment = {name: value for name, value in os.environ.items() if not any(s in name for s in _CREDENTIAL_WORDS)}
+    account = pwd.getpwnam(launch.run_as) if launch.run_as else None
+    pid_file.unlink(missing_ok=True)
+    with log_path.open("ab") as log:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _RECORD_THEN_BECOME, str(pid_file), *launch.argv],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**environment, **launch.env},
+            cwd=pid_file.parent,
+            start_new_session=True,  # Ctrl-C at the terminal reaches lockbench only, which stops its servers in order
+            user=account.pw_uid if account else None,
+            group=account.pw_gid if account else None,
+            extra_groups=[] if account else None,
+        )
+    deadline = time.monotonic() + _RECORD_WITHIN_S
+    while not pid_file.exists() and time.monotonic() < deadline:
+        try:
+            process.wait(0.002)
+        except subprocess.TimeoutExpired:
+            continue
+        break  # ended at once; whoever waits for its readiness reports that with its log
+    return process
+
+
+def stop(process: ProcessId, stop_signal: str, within_s: float) -> bool:
+    """End one process: politely, then with SIGKILL. True when it was there and is gone; False when it was not there.
+
+    SIGCONT goes with each signal, since a paused process would not act on a polite one.
+    """
+    if not process.alive():
+        return False
+    try:
+        watch = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not process.alive():  # the pidfd now pins the process; look again before any signal is sent through it
+            return False
+        for number in (signal.Signals[stop_signal], signal.SIGKILL):
+            signal.pidfd_send_signal(watch, number)
+            if number != signal.SIGKILL:
+                signal.pidfd_send_signal(watch, signal.SIGCONT)
+            if _ended(watch, within_s):
+                return True
+        raise TimeoutError(f"process {process.pid} did not end within {within_s:g} s of SIGKILL")
+    except ProcessLookupError:
+        return True
+    finally:
+        os.close(watch)
+        _reap(process.pid)
+
+
+def _ended(watch: int, within_s: float) -> bool:
+    ready, _, _ = select.select([watch], [], [], within_s)
+    return bool(ready)
+
+
+def _reap(pid: int) -> None:
+    """Collect the exit status where the process is our own child, so that no zombie stays."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return  # started by an earlier lockbench: its parent is init now
+
+
+def last_lines(log_path: Path, count: int = 5) -> str:
+    """The end of a server's log, for an error message."""
+    try:
+        lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "(no log)"
+    return "\n".join(line[:300] for line in lines[-count:]) or "(empty log)"

@@ -1,0 +1,117 @@
+"""The server contract: how a system's own servers are found, started, proven and reached.
+
+A system's `server.py` subclasses `ServerSpec`; the supervisor owns processes, ports and folders and calls these hooks.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from bench.errors import LockbenchError
+from bench.servers.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One server of a topology: where it listens and where its files are. `ports` has one entry per `port_names`."""
+
+    name: str
+    ports: Mapping[str, int]
+    directory: Path
+    host: str = "127.0.0.1"
+
+    @property
+    def port(self) -> int:
+        """The port that clients use."""
+        return self.ports["client"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's)."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    run_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The native programs of a system, by the name the spec uses for them, with a version for people."""
+
+    programs: Mapping[str, str]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is not installed, and the exact command that installs it."""
+
+    what: str
+    install: str
+
+
+class NotReady(Exception):
+    """The server does not answer yet; ask again until the deadline."""
+
+
+class WrongServer(LockbenchError):
+    """Something answers on the port, and it is not the server that was started. Never retried."""
+
+
+class ServerSpec(ABC):
+    """Everything that is particular to one system's servers. Stateless: all state is in the nodes' folders."""
+
+    name: ClassVar[str]  # of the server set: "redis", "redlock", "zookeeper", ...
+    title: ClassVar[str]  # for people
+    node_names: ClassVar[tuple[str, ...]]
+    port_names: ClassVar[tuple[str, ...]] = ("client",)
+    debian_packages: ClassVar[tuple[str, ...]] = ()
+    npm_packages: ClassVar[tuple[str, ...]] = ()
+    compose_services: ClassVar[tuple[str, ...]]  # the same nodes in docker-compose.yml, in node order
+    compose_port: ClassVar[int]  # the client port inside the container
+    ready_within_s: ClassVar[float] = 30.0
+    stop_signal: ClassVar[str] = "SIGTERM"
+
+    @abstractmethod
+    def find(self) -> Found | Missing:
+        """Look for the native programs. Starts nothing but `--version`."""
+
+    def unprivileged_account(self) -> str | None:
+        """The account that the servers must run as when lockbench is root; None: any will do.
+
+        The supervisor gives it the nodes' folders before `prepare`; `prepare` names it again in each `Launch.run_as`.
+        """
+        return None
+
+    @abstractmethod
+    def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
+        """Write configurations into the nodes' (existing, empty or kept) folders; say how to start each node."""
+
+    @abstractmethod
+    def prove(self, node: Node, pid: int | None) -> str:
+        """Ask the server on `node` who it is and return its identity (run id, cluster id, data directory).
+
+        `pid` is the process that was started (None: a container or a foreign server). Raises NotReady or WrongServer.
+        """
+
+    def settle(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - most systems have nothing to do here
+        """After every node is proven: wait for a quorum, create tables. Raises NotReady until it is so."""
+
+    def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
+        """Bring running servers to a variant (`{}`: the default) before a run; read it back. ValueError if unknown."""
+        if variant:
+            raise ValueError(f"{self.name} has no server variant {dict(variant)}")
+
+    @abstractmethod
+    def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
+        """How clients reach these nodes."""
+
+    @abstractmethod
+    def native_durability(self) -> Mapping[str, str]:
+        """The durability settings that `prepare` configures, in the words of docker-compose.yml's flags.
+
+        A test holds the compose file against these, so that the two topologies cannot drift.
+        """

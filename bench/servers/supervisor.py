@@ -1,0 +1,297 @@
+"""Brings server sets up, proves them, reports on them and takes them down, wherever they come from."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from bench.errors import LockbenchError
+from bench.servers.accounts import can_enter, hand_over
+from bench.servers.endpoint import Endpoint
+from bench.servers.interruption import uninterrupted
+from bench.servers.ports import claim_ports, free_ports
+from bench.servers.process import start, stop
+from bench.servers.readiness import until_ready
+from bench.servers.settings import Settings, endpoint_from_url, load_settings
+from bench.servers.spec import Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.state import NodeState, RunningSet, StateFile, exclusive
+
+_STOP_WITHIN_S = 15.0
+Progress = Callable[[str], None]
+
+
+class ServersError(LockbenchError):
+    """Servers could not be brought up or reached; the message names the server and what to do."""
+
+
+class NotRunning(ServersError):
+    """The servers of a system are not up."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """One line of `lockbench status`. `problem` is None for a node that proved its identity just now."""
+
+    set_name: str
+    node: str
+    source: str
+    address: str
+    pid: int | None
+    identity: str
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Starting:
+    """A native set between its first process and its proof."""
+
+    spec: ServerSpec
+    nodes: tuple[NodeState, ...]
+    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+
+
+class Supervisor:
+    """All servers of one home folder (`.lockbench`). Every method leaves the folder's records true at every instant."""
+
+    def __init__(self, home: Path, settings: Settings | None = None) -> None:
+        self.home = home.resolve()
+        self.settings = settings or Settings()
+
+    @classmethod
+    def default(cls) -> "Supervisor":
+        """The home of the current folder (or LOCKBENCH_HOME) with its lockbench.toml."""
+        return cls(Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")), load_settings())
+
+    # -- where servers come from ---------------------------------------------------------------------------------
+
+    def source(self, spec: ServerSpec) -> str | Missing:
+        """native, compose or url: what `up` would use for this set. Missing: nothing here can serve it."""
+        wanted = self.settings.of(spec.name)
+        if wanted.url is not None or wanted.source == "url":
+            return "url"
+        found = spec.find()
+        if wanted.source in ("auto", "native") and not isinstance(found, Missing):
+            return "native"
+        if wanted.source in ("auto", "compose") and compose.engine_answers():
+            return "compose"
+        if isinstance(found, Missing):
+            return found
+        return Missing("a Docker engine that answers `docker compose`", "sudo apt-get install docker.io docker-compose")
+
+    # -- up ------------------------------------------------------------------------------------------------------
+
+    def up(self, specs: Sequence[ServerSpec], progress: Progress = lambda _: None) -> dict[str, RunningSet]:
+        """Start what is not running, all sets side by side, and prove every node. All of them are up, or an exception.
+
+        Sets that were up before stay up and are proven again. What this call started is stopped when it fails.
+        """
+        with exclusive(self.home, "supervisor"):
+            running: dict[str, RunningSet] = {}
+            started: list[_Starting] = []
+            try:
+                for spec in specs:
+                    alive = self._still_up(spec)
+                    if alive is not None:
+                        running[spec.name] = alive
+                        continue
+                    source = self.source(spec)
+                    if isinstance(source, Missing):
+                        raise ServersError(f"{spec.title} needs {source.what}. Install it with: {source.install}")
+                    progress(f"starting {spec.title} ({source})")
+                    if source == "native":
+                        self._launch(spec, started)
+                    else:
+                        running[spec.name] = self._attach(spec, source)
+                for starting in started:
+                    progress(f"waiting for {starting.spec.title}")
+                    running[starting.spec.name] = self._prove_all(starting)
+            except BaseException:
+                # Also on Ctrl-C: nothing that this call started may outlive it.
+                with uninterrupted("stopping the servers that were just started"):
+                    for starting in started:
+                        self._stop_nodes(starting.spec, starting.nodes)
+                raise
+            return {spec.name: running[spec.name] for spec in specs}
+
+    def _still_up(self, spec: ServerSpec) -> RunningSet | None:
+        known = StateFile(self.home, spec.name).read()
+        if known is None:
+            return None
+        source, states = known
+        try:
+            identities = [spec.prove(state.node, _pid(state)) for state in states]
+        except (NotReady, WrongServer):
+            self._stop_nodes(spec, states)  # half of a set is no use: start afresh
+            return None
+        proven = tuple(replace(state, identity=found) for state, found in zip(states, identities, strict=True))
+        return self._running(spec, source, proven)
+
+    def _launch(self, spec: ServerSpec, started: list[_Starting]) -> None:
+        found = spec.find()
+        if isinstance(found, Missing):
+            raise ServersError(f"{spec.title} needs {found.what}. Install it with: {found.install}")
+        self._stop_strays(spec)
+        starting = _Starting(spec, self._lay_out(spec))
+        started.append(starting)  # before the first process, so that a failure half-way stops what there is
+        launches = spec.prepare([state.node for state in starting.nodes], found)
+        StateFile(self.home, spec.name).write("native", starting.nodes)
+        for state, launch in zip(starting.nodes, launches, strict=True):
+            starting.processes.append(start(launch, state.folder / "pid", state.log_path))
+
+    def _lay_out(self, spec: ServerSpec) -> tuple[NodeState, ...]:
+        """Fresh, empty folders and ports for every node."""
+        per_node = len(spec.port_names)
+        first = self.settings.of(spec.name).first_port
+        count = per_node * len(spec.node_names)
+        ports = free_ports(count) if first is None else claim_ports(range(first, first + count))
+        states = []
+        for index, name in enumerate(spec.node_names):
+            folder = self._node_folder(spec, name)
+            shutil.rmtree(folder, ignore_errors=True)
+            (folder / "data").mkdir(parents=True)
+            hand_over((folder, folder / "data"), spec.unprivileged_account())
+            mine = ports[index * per_node : (index + 1) * per_node]
+            node = Node(name, dict(zip(spec.port_names, mine, strict=True)), folder / "data")
+            states.append(NodeState(node, "", folder))
+        return tuple(states)
+
+    def _node_folder(self, spec: ServerSpec, node_name: str) -> Path:
+        """Under the home; for a server that must not run as root, elsewhere if its account cannot enter the home."""
+        inside = self.home / "servers" / spec.name / node_name
+        account = spec.unprivileged_account()
+        if account is None or can_enter(account, inside.parent):
+            return inside
+        digest = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
+        return Path("/var/tmp") / f"lockbench-{digest}" / spec.name / node_name
+
+    def _prove_all(self, starting: _Starting) -> RunningSet:
+        spec = starting.spec
+        deadline = time.monotonic() + spec.ready_within_s
+        proven = []
+        for state, process in zip(starting.nodes, starting.processes, strict=True):
+            prove = partial(spec.prove, state.node, process.pid)
+            identity = until_ready(prove, deadline, state.node.name, process, state.log_path)
+            proven.append(replace(state, identity=identity))
+        settle = partial(spec.settle, [state.node for state in proven])
+        until_ready(settle, deadline, spec.title, starting.processes[0], proven[0].log_path)
+        StateFile(self.home, spec.name).write("native", tuple(proven))
+        return self._running(spec, "native", tuple(proven))
+
+    def _attach(self, spec: ServerSpec, source: str) -> RunningSet:
+        """Servers that are not our processes: the user's own, or containers."""
+        if source == "compose":
+            compose.up(spec.compose_services)
+            addresses = tuple(compose.address(service, spec.compose_port) for service in spec.compose_services)
+        else:
+            addresses = self._foreign_endpoint(spec).addresses
+        nodes = tuple(
+            Node(f"{spec.name}-{index + 1}" if len(addresses) > 1 else spec.name, {"client": port}, Path(), host)
+            for index, (host, port) in enumerate(addresses)
+        )
+        states = tuple(NodeState(node, "", self.home / "servers" / spec.name / node.name) for node in nodes)
+        if source == "url":
+            # Who answers at a user's URL is read by each client's server_facts; there is no expectation to hold it to.
+            states = tuple(replace(state, identity=f"{state.node.host}:{state.node.port}") for state in states)
+        else:
+            deadline = time.monotonic() + spec.ready_within_s
+            states = tuple(
+                replace(state, identity=until_ready(partial(spec.prove, state.node, None), deadline, state.node.name))
+                for state in states
+            )
+            until_ready(partial(spec.settle, nodes), deadline, spec.title)
+        StateFile(self.home, spec.name).write(source, states)
+        return self._running(spec, source, states)
+
+    def _foreign_endpoint(self, spec: ServerSpec) -> Endpoint:
+        url = self.settings.of(spec.name).url
+        if url is None:
+            raise ServersError(f"{spec.title}: source is url, but there is none. Set LOCKBENCH_{spec.name.upper()}_URL")
+        return endpoint_from_url(spec.name, url)
+
+    def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:
+        if source == "url":
+            return RunningSet(spec.name, source, states, self._foreign_endpoint(spec))
+        return RunningSet(spec.name, source, states, spec.endpoint([state.node for state in states]))
+
+    # -- while up ------------------------------------------------------------------------------------------------
+
+    def running(self, spec: ServerSpec) -> RunningSet:
+        """The set as recorded, without asking the servers. Raises NotRunning with the command that starts them."""
+        known = StateFile(self.home, spec.name).read()
+        if known is None:
+            raise NotRunning(f"{spec.title} is not up: start it with `lockbench up {spec.name}`")
+        return self._running(spec, *known)
+
+    def endpoint(self, spec: ServerSpec) -> Endpoint:
+        """How clients reach the running set."""
+        return self.running(spec).endpoint
+
+    def configure(self, spec: ServerSpec, variant: Mapping[str, str]) -> None:
+        """Bring a running set to a server variant, before a run. Foreign servers are never reconfigured."""
+        running = self.running(spec)
+        if running.source != "url":
+            spec.configure([state.node for state in running.nodes], variant)
+        elif variant:
+            raise ServersError(f"{spec.title} is yours ({running.endpoint}): lockbench does not change its settings")
+
+    def status(self, specs: Sequence[ServerSpec]) -> list[NodeStatus]:
+        """Prove every recorded node again. Sets that were never started are left out."""
+        lines = []
+        for spec in specs:
+            known = StateFile(self.home, spec.name).read()
+            if known is None:
+                continue
+            source, states = known
+            for state in states:
+                problem = None
+                identity = state.identity
+                try:
+                    if source != "url":
+                        identity = spec.prove(state.node, _pid(state))
+                except (NotReady, WrongServer) as found:
+                    problem = str(found) or "does not answer"
+                address = f"{state.node.host}:{state.node.port}"
+                lines.append(NodeStatus(spec.name, state.node.name, source, address, _pid(state), identity, problem))
+        return lines
+
+    # -- down ----------------------------------------------------------------------------------------------------
+
+    def down(self, specs: Sequence[ServerSpec], progress: Progress = lambda _: None) -> list[str]:
+        """Stop every node of these sets that a lockbench of this home started. Returns the names of those stopped."""
+        with exclusive(self.home, "supervisor"), uninterrupted("stopping servers"):
+            stopped = []
+            for spec in specs:
+                progress(f"stopping {spec.title}")
+                stopped += self._stop_strays(spec)
+            return stopped
+
+    def _stop_strays(self, spec: ServerSpec) -> list[str]:
+        known = StateFile(self.home, spec.name).read()
+        if known is not None and known[0] == "compose":
+            compose.stop(spec.compose_services)
+            StateFile(self.home, spec.name).remove()
+            return list(spec.compose_services)
+        # The pid files are read, not only the state: after a crash in the middle of `up` they are the fuller record.
+        folders = [self._node_folder(spec, name) for name in spec.node_names]
+        placeholder = [NodeState(Node(folder.name, {"client": 0}, folder / "data"), "", folder) for folder in folders]
+        return self._stop_nodes(spec, placeholder)
+
+    def _stop_nodes(self, spec: ServerSpec, states: Sequence[NodeState]) -> list[str]:
+        stopped = []
+        for state in states:
+            process = state.process
+            if process is not None and stop(process, spec.stop_signal, _STOP_WITHIN_S):
+                stopped.append(state.node.name)
+            (state.folder / "pid").unlink(missing_ok=True)
+        StateFile(self.home, spec.name).remove()
+        return stopped
+
+
+def _pid(state: NodeState) -> int | None:
+    process = state.process
+    return process.pid if process is not None and process.alive() else None

@@ -1,0 +1,1 @@
+"""One folder a system: `lock.py` is the adapter, `server.py` starts, proves and inspects its servers."""

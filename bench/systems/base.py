@@ -1,0 +1,207 @@
+"""The adapter contract: what every lock client of the bench does, and what it may answer.
+
+One client is one session with its system. It is used by one thread (or greenlet) at a time. Outcomes that happen in a
+healthy world (`busy`, `timeout`, `lost`, `unknown`, `error`) are values; mistakes of the caller (an empty key, a TTL of
+zero) are exceptions and are raised before anything is sent.
+"""
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from bench.servers.endpoint import Endpoint
+from bench.systems.clock import SYSTEM_CLOCK, Clock
+from bench.systems.wait import Wait
+
+KEY_CHARACTERS_MAX = 512
+KEY_BYTES_MAX = 2_000  # DynamoDB's partition key ends at 2 048 bytes; one limit for all, so every system answers alike
+
+
+class Outcome(StrEnum):
+    """How one operation ended."""
+
+    ACQUIRED = "acquired"
+    BUSY = "busy"  # someone else holds it, and the caller did not want to wait
+    TIMEOUT = "timeout"  # waited as long as asked; nothing of ours is left behind
+    LOST = "lost"  # the lease or session is gone: whoever thought to hold the key does not
+    UNKNOWN = "unknown"  # may have happened; the client could not find out
+    ERROR = "error"  # the system answered with a failure, or not at all, and nothing of ours is left behind
+    RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One successful acquire.
+
+    `token` is the fencing token (None where the system has none). `deadline_ns` is the instant, on the client's
+    monotonic clock, at which the lease may have run out on the server; it counts from the *sending* of the request, so
+    it errs to the early side. None: there is no lease (the lock ends with the connection or session, see `lost`).
+    `handle` is the adapter's own.
+    """
+
+    key: str
+    owner: str
+    token: int | None
+    ttl_ms: int
+    deadline_ns: int | None
+    handle: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An acquire, renew or release that did not succeed, and why, in words for a log."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The grant was ours and is now free."""
+
+    outcome: Outcome = Outcome.RELEASED
+
+
+RELEASED = Released()
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a system promises, as static facts: the columns of the comparison that no measurement can fill."""
+
+    fencing_source: str | None  # where the token comes from, in the system's own word; None: no token
+    token_rises: bool  # does the adapter claim that the token rises with every grant of a key
+    expiry_judge: str  # whose clock ends a lease: "server", "client", "session", "connection"
+    lease_scope: str  # what the TTL belongs to: "grant", "session" (asked for in ClientOptions), "none"
+    queue_order: str  # "fifo", "none"
+    durability: str  # what survives a crash of the server
+    nodes: int
+    quorum: int
+    wait_strategies: tuple[str, ...]
+    ttl_granularity_ms: int = 1  # a lease may outlive its TTL by this much by design (ticks, whole seconds)
+    ttl_min_ms: int = 1  # the smallest lease that the system honours as asked
+    client_clock_matters: bool = False  # safety leans on the client's clock
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Read from the server itself, never from our configuration. All values are strings, ready for a record."""
+
+    version: str
+    identity: str
+    durability: Mapping[str, str]
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a client behaves. `ttl_ms` is the lease asked for at open by systems whose lease belongs to the session."""
+
+    client: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    ttl_ms: int = 10_000
+    call_timeout_ms: int = 2_000  # bound of one backend call, connect included
+    clock: Clock = SYSTEM_CLOCK
+    variant: Mapping[str, str] = field(default_factory=dict)
+
+
+class LockClient(ABC):
+    """One session with one system. Subclasses fill in the underscored methods; this class checks the arguments."""
+
+    capabilities: ClassVar[Capabilities]
+
+    def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
+        self.endpoint = endpoint
+        self.options = options
+        self.clock = options.clock
+        self._grants = 0
+
+    @classmethod
+    def open(cls, endpoint: Endpoint, options: ClientOptions | None = None) -> Self:
+        """Connect. Raises ConnectionError, with the address, when the system cannot be reached in `call_timeout_ms`."""
+        client = cls(endpoint, options or ClientOptions())
+        client._connect()
+        return client
+
+    def acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        """Take the lock of `key`, waiting up to `timeout_ms` in the way of `wait` (`try` asks once).
+
+        Ends within `timeout_ms` plus a few calls of `call_timeout_ms`. A refusal other than `unknown` leaves nothing of
+        ours behind. Raises ValueError for a bad argument, before anything is sent.
+        """
+        check_key(key)
+        check_ttl(ttl_ms)
+        if timeout_ms < 0:
+            raise ValueError(f"timeout_ms is {timeout_ms}: it cannot be negative")
+        if wait.strategy not in self.capabilities.wait_strategies:
+            known = ", ".join(self.capabilities.wait_strategies)
+            raise ValueError(f"{type(self).__name__} cannot wait by {wait}: it knows {known}")
+        if self.capabilities.lease_scope == "session" and ttl_ms != self.options.ttl_ms:
+            raise ValueError(
+                f"the lease belongs to the session here: open the client with ClientOptions(ttl_ms={ttl_ms})"
+            )
+        return self._acquire(key, ttl_ms, timeout_ms, wait)
+
+    def renew(self, grant: Grant, ttl_ms: int | None = None) -> Grant | Refusal:
+        """Set the remaining lease to `ttl_ms` (default: the grant's own). `lost`: the grant is not ours any more."""
+        ttl_ms = grant.ttl_ms if ttl_ms is None else ttl_ms
+        check_ttl(ttl_ms)
+        return self._renew(grant, ttl_ms)
+
+    def release(self, grant: Grant) -> Released | Refusal:
+        """Free the lock if, and only if, this grant still holds it. `lost`: it did not, and nothing was changed."""
+        return self._release(grant)
+
+    def lost(self, grant: Grant) -> str | None:
+        """Why this client already knows, without asking, that the grant is gone; None while it has no reason to."""
+        if grant.deadline_ns is not None and self.clock.monotonic_ns() >= grant.deadline_ns:
+            return "the lease ran out on the client's monotonic clock"
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session. What this client still holds is freed as the system frees it. Never raises; idempotent."""
+
+    @abstractmethod
+    def server_facts(self) -> ServerFacts:
+        """Version, identity and durability settings, asked of the server."""
+
+    @abstractmethod
+    def _connect(self) -> None: ...
+
+    @abstractmethod
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal: ...
+
+    @abstractmethod
+    def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal: ...
+
+    @abstractmethod
+    def _release(self, grant: Grant) -> Released | Refusal: ...
+
+    def _next_owner(self) -> str:
+        """A value no other grant has or had: the client's name (unique) and a count."""
+        self._grants += 1
+        return f"{self.options.client}-{self._grants}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def check_key(key: str) -> None:
+    """Refuse, alike on every system, a key that some system could not carry."""
+    if not key or "\0" in key or len(key) > KEY_CHARACTERS_MAX or len(key.encode()) > KEY_BYTES_MAX:
+        raise ValueError(
+            f"a key is 1-{KEY_CHARACTERS_MAX} characters, at most {KEY_BYTES_MAX} bytes of UTF-8, without NUL; "
+            f"got {len(key)} characters: {key[:40]!r}"
+        )
+
+
+def check_ttl(ttl_ms: int) -> None:
+    """Refuse a lease of no length before anything is sent: Redis would read PEXPIRE 0 as "delete"."""
+    if ttl_ms <= 0:
+        raise ValueError(f"ttl_ms is {ttl_ms}: a lease lasts at least 1 ms")

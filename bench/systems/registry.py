@@ -1,0 +1,142 @@
+"""Every system of the bench, by name. A newcomer adds one folder and one entry here; see CONTRIBUTING.md.
+
+Classes are named by their path and imported when first used: gRPC, kazoo and boto3 are costly to import, and under
+gevent they must be imported after patching.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import cast
+
+from bench.errors import LockbenchError
+from bench.servers.spec import ServerSpec
+from bench.systems.base import LockClient
+
+
+class UnknownSystem(LockbenchError):
+    """A name that the registry does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One row of the tables: an adapter, the servers behind it, and the variant of either.
+
+    `default_wait` is how contended clients wait, best first for the system; it is part of a row's name in every table.
+    `server_variant` goes to `ServerSpec.configure` before each run, `client_variant` into `ClientOptions.variant`.
+    `headline` systems are what `all` means.
+    """
+
+    name: str
+    title: str
+    client_path: str
+    servers_path: str | None  # None: needs no server
+    default_wait: str
+    headline: bool = False
+    durable_variant: str | None = None  # the sibling row with durable writes, measured beside this one
+    client_variant: Mapping[str, str] = field(default_factory=dict)
+    server_variant: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+
+    @property
+    def client_class(self) -> type[LockClient]:
+        return cast(type[LockClient], _load(self.client_path))
+
+    @property
+    def servers(self) -> ServerSpec | None:
+        if self.servers_path is None:
+            return None
+        return cast(type[ServerSpec], _load(self.servers_path))()
+
+    @property
+    def folder(self) -> str:
+        return self.client_path.split(".")[2]
+
+
+def _load(path: str) -> object:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _system(folder: str, title: str, client: str, servers: str | None, **more: object) -> System:
+    name = cast(str, more.pop("name", folder))
+    return System(
+        name=name,
+        title=title,
+        client_path=f"bench.systems.{folder}.lock:{client}",
+        servers_path=f"bench.systems.{folder}.server:{servers}" if servers else None,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+_ENTRIES = (
+    _system(
+        "redis", "Redis", "RedisLock", "RedisServers",
+        default_wait="poll-5ms-j20", headline=True, durable_variant="redis-aof",
+    ),
+    _system(
+        "redis", "Redis, appendfsync always", "RedisLock", "RedisServers", name="redis-aof",
+        default_wait="poll-5ms-j20", server_variant={"durability": "always"},
+    ),
+    _system(
+        "redis", "Redis, INCR then SET", "NaiveFenceRedisLock", "RedisServers", name="redis-naive-fence",
+        default_wait="poll-5ms-j20", tags=("unsound token",),
+    ),
+    _system(
+        "redlock", "Redlock", "RedlockLock", "RedlockServers",
+        default_wait="poll-5ms-j20", headline=True, durable_variant="redlock-aof",
+    ),
+    _system(
+        "redlock", "Redlock, appendfsync always", "RedlockLock", "RedlockServers", name="redlock-aof",
+        default_wait="poll-5ms-j20", server_variant={"durability": "always"},
+    ),
+    _system("zookeeper", "ZooKeeper", "ZooKeeperLock", "ZooKeeperServers", default_wait="watch", headline=True),
+    _system(
+        "zookeeper", "ZooKeeper, sequence number as token", "SequenceTokenZooKeeperLock", "ZooKeeperServers",
+        name="zookeeper-sequence-token", default_wait="watch", tags=("unsound token",),
+    ),
+    _system("etcd", "etcd", "EtcdLock", "EtcdServers", default_wait="watch", headline=True),
+    _system(
+        "postgres_row", "Postgres row", "PostgresRowLock", "PostgresServers",
+        name="postgres-row", default_wait="block", headline=True,
+    ),
+    _system(
+        "postgres_row", "Postgres row, counter in the row", "CounterTokenPostgresRowLock", "PostgresServers",
+        name="postgres-row-counter", default_wait="block", tags=("unsound token",),
+    ),
+    _system(
+        "postgres_row", "Postgres row, transaction id as token", "TransactionIdPostgresRowLock", "PostgresServers",
+        name="postgres-row-xid", default_wait="block", tags=("unsound token",),
+    ),
+    _system(
+        "dynamodb", "DynamoDB API", "DynamoDBLock", "DynamoDBServers",
+        default_wait="poll-20ms-j20", headline=True, tags=("emulator",),
+    ),
+    _system(
+        "dynamodb", "DynamoDB API, client clock", "ClientClockDynamoDBLock", "DynamoDBServers",
+        name="dynamodb-client-clock", default_wait="poll-20ms-j20", tags=("emulator",),
+    ),
+    _system("memory", "In-process mutex", "MemoryLock", None, default_wait="block", tags=("baseline",)),
+    _system("null", "Null (instrument floor)", "NullLock", None, default_wait="try", tags=("baseline",)),
+    _system("faulty", "Faulty (planted faults)", "FaultyLock", None, default_wait="poll-5ms", tags=("planted",)),
+)  # fmt: skip
+
+SYSTEMS: Mapping[str, System] = {entry.name: entry for entry in _ENTRIES}
+HEADLINE: tuple[str, ...] = tuple(name for name, entry in SYSTEMS.items() if entry.headline)
+
+
+def system(name: str) -> System:
+    """The entry of one system. Raises UnknownSystem with the names that exist."""
+    if name not in SYSTEMS:
+        raise UnknownSystem(f"no system {name!r}: choose from {', '.join(SYSTEMS)}, or all")
+    return SYSTEMS[name]
+
+
+def server_sets(systems: tuple[System, ...]) -> tuple[ServerSpec, ...]:
+    """The distinct server sets behind some systems, in their order."""
+    specs: dict[str, ServerSpec] = {}
+    for entry in systems:
+        spec = entry.servers
+        if spec is not None:
+            specs.setdefault(spec.name, spec)
+    return tuple(specs.values())

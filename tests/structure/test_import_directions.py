@@ -1,0 +1,96 @@
+"""The house's arrows point one way; a wrong import fails here with the line that made it."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "bench"
+
+# What each room may import from the others. A room that is not listed may import nothing of the house but `errors`.
+MAY_IMPORT = {
+    "systems": {"systems", "servers"},
+    "servers": {"servers"},
+    "records": {"records"},
+    "load": {"load", "systems", "servers", "records"},
+    "hazards": {"hazards", "systems", "servers", "records"},
+    "analysis": {"analysis", "records"},
+    "report": {"report", "analysis", "records"},
+    "campaign": {"campaign", "load", "systems", "servers", "records", "analysis"},
+    "commands": {"commands", "campaign", "load", "systems", "servers", "records", "analysis", "report"},
+    "cli": {"commands"},
+    "errors": set(),
+    "__init__": set(),
+}
+# Names and titles of systems: what tables need and records do not repeat. The registry imports no client library.
+ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report"}}
+LOAD_ONLY = {"locust", "gevent"}
+# gRPC must be initialised for gevent before the first channel: the etcd adapter does it where gevent is there already.
+GUARDED = {BENCH / "systems/etcd/grpc_under_gevent.py"}
+CLIENT_LIBRARIES = {"redis", "kazoo", "etcd3", "grpc", "psycopg", "boto3", "botocore"}
+
+
+def imports(source: str) -> Iterator[tuple[int, str]]:
+    """Line and module of every import, also those inside functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.lineno, node.module
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(BENCH).parts[0].removesuffix(".py")
+
+
+def wrong_arrows(path: Path, source: str) -> list[str]:
+    room = room_of(path)
+    found = []
+    for line, module in imports(source):
+        parts = module.split(".")
+        inward = parts[0] == "bench" and len(parts) > 1
+        allowed = any(module.startswith(name) and room in rooms for name, rooms in ALLOWED_BESIDE.items())
+        if inward and not allowed and parts[1] not in MAY_IMPORT[room] | {"errors", "__version__"}:
+            found.append(f"{path.relative_to(ROOT)}:{line}: {room} must not import {module}")
+        if parts[0] in LOAD_ONLY and room != "load" and path not in GUARDED:
+            found.append(f"{path.relative_to(ROOT)}:{line}: only bench/load imports {parts[0]}")
+        if parts[0] in CLIENT_LIBRARIES and room not in {"systems", "load"}:
+            found.append(f"{path.relative_to(ROOT)}:{line}: only adapters import {parts[0]}")
+    return found
+
+
+def test_arrows_point_one_way() -> None:
+    sources = sorted(BENCH.rglob("*.py"))
+    assert len(sources) > 40, "the house is not where this test looks for it"
+    assert not [wrong for path in sources for wrong in wrong_arrows(path, path.read_text())]
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("systems/redis/lock.py", "from bench.load.recorder import Recorder"),
+        ("analysis/rows.py", "def f():\n    from bench.servers.supervisor import Supervisor"),
+        ("report/export.py", "import gevent"),
+        ("servers/process.py", "from locust import User"),
+        ("records/store.py", "from bench import systems"),
+        ("report/export.py", "import redis"),
+    ],
+)
+def test_a_wrong_arrow_is_seen(place: str, source: str) -> None:
+    assert wrong_arrows(BENCH / place, source)
+
+
+def test_notebooks_read_and_show_only() -> None:
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+        modules = [module for cell in cells for _, module in imports("".join(cell["source"]))]
+        rooms = {module.split(".")[1] for module in modules if module.startswith("bench.")}
+        assert rooms <= {"analysis", "report", "records"}, f"{path.name} imports {rooms}"
+        assert not {module.split(".")[0] for module in modules} & (LOAD_ONLY | CLIENT_LIBRARIES), path.name
+        assert all(cell["execution_count"] is None and not cell["outputs"] for cell in cells), f"clear {path.name}"
