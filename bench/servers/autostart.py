@@ -1,0 +1,211 @@
+"""Keeps the distribution's own services off while their packages are installed.
+
+Debian starts a daemon as soon as its package is configured, and enables it for the next boot. Here only the programs are
+wanted: a machine must not serve Redis or Postgres to the world because somebody ran a benchmark. Three things see to it:
+
+1. policy-rc.d(8): invoke-rc.d and deb-systemd-invoke ask /usr/sbin/policy-rc.d before they start anything. Ours says no
+   (101), except for services that run already and that an upgrade may need to restart.
+2. postgresql-common makes a database cluster at installation unless create_main_cluster is off.
+3. Afterwards, what the new packages enabled is disabled again.
+
+Everything written here carries a mark with the writer's pid, so that the next call can clear up after a SIGKILL.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from bench.servers.commands import InstallError, Say
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+CLUSTER_POLICY = Path("/etc/postgresql-common/createcluster.d/lockbench.conf")
+_MARK = re.compile(r"^# lockbench: temporary, by process (?P<pid>\d+) started at (?P<started>[\d.]+)$", re.MULTILINE)
+_SYSTEMD_RUNS = Path("/run/systemd/system")
+_DEADLINE_S = 60.0
+
+
+class OtherInstall(InstallError):
+    """Another lockbench is installing packages at this moment."""
+
+
+@contextmanager
+def services_stay_off(
+    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
+) -> Iterator[None]:
+    """For a block, no package that gets configured may start a service. What was there before is back afterwards.
+
+    A policy-rc.d of the machine's own is left alone: containers usually bring one that forbids every start, and a machine
+    whose owner wrote another has an owner who decided. Raises OtherInstall.
+    """
+    clear_leftovers(root, say, policy, cluster_policy)
+    ours: list[Path] = []
+    made = [folder for folder in (cluster_policy.parent, *cluster_policy.parent.parents) if not folder.exists()]
+    with _signals_raise():
+        try:
+            if policy.exists():
+                say(f"{policy} is there already and stays: it decides whether services start")
+            else:
+                ours.append(policy)
+                _put(root, policy, policy_script(active_services()), "0755")
+            ours.append(cluster_policy)
+            _put(root, cluster_policy, f"{_mark()}\ncreate_main_cluster = false\n", "0644")
+            yield
+        finally:
+            _call(root, "rm", "-f", *(str(path) for path in ours))
+            # Only folders that were not there before, and of those only what the package did not adopt (it fills them).
+            for folder in made:
+                _call(root, "rmdir", "--ignore-fail-on-non-empty", str(folder))
+
+
+def clear_leftovers(
+    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
+) -> None:
+    """Remove what a lockbench that was killed left behind. Raises OtherInstall while its writer is alive."""
+    for path in (policy, cluster_policy):
+        mark = _MARK.search(_text(path))
+        if mark is None:
+            continue
+        if _alive(int(mark["pid"]), float(mark["started"])) and int(mark["pid"]) != os.getpid():
+            raise OtherInstall(f"process {mark['pid']} is installing servers right now: wait until it is done")
+        say(f"removing {path}, left by a lockbench that was killed")
+        _call(root, "rm", "-f", str(path))
+
+
+def policy_script(already_active: Sequence[str]) -> str:
+    """The text of policy-rc.d: 101 (not allowed) for every service but those that run already."""
+    names = sorted({name.removesuffix(".service") for name in already_active})
+    patterns = "|".join(f"'{name}'|'{name}.service'" for name in names if re.fullmatch(r"[\w@.:\\-]+", name))
+    allowed = f'case "$id" in {patterns}) exit 104 ;; esac\n' if patterns else ""
+    return (
+        "#!/bin/sh\n"
+        f"{_mark()}\n"
+        "# No newly installed service starts while lockbench installs packages. Remove this file if no such process runs.\n"
+        'for id in "$@"; do case "$id" in --*) ;; *) break ;; esac; done\n'
+        f"{allowed}"
+        "exit 101\n"
+    )
+
+
+def active_services() -> tuple[str, ...]:
+    """The services that systemd runs now; empty where systemd does not run."""
+    if not _SYSTEMD_RUNS.is_dir():
+        return ()
+    listed = subprocess.run(
+        ["systemctl", "list-units", "--type=service", "--state=active,activating,reloading", "--plain", "--no-legend"],
+        capture_output=True,
+        text=True,
+        timeout=_DEADLINE_S,
+        check=True,
+    ).stdout
+    return tuple(line.split()[0] for line in listed.splitlines() if line.strip())
+
+
+def units_in(files: Sequence[str]) -> tuple[str, ...]:
+    """The systemd services and sockets among a package's files, templates (`name@.service`) included."""
+    pattern = re.compile(r"(?:/usr)?/lib/systemd/system/([^/]+\.(?:service|socket))")
+    return tuple(sorted({found[1] for name in files if (found := pattern.fullmatch(name))}))
+
+
+def disable_units(root: Sequence[str], units: Sequence[str], say: Say) -> None:
+    """Turn off, for now and for the next boot, the units of packages that were not installed before."""
+    if not units or _call((), "sh", "-c", "command -v systemctl") is None:
+        return
+    for unit in units:
+        plain = unit.replace("@.", "@*.")
+        if _SYSTEMD_RUNS.is_dir() and _call((), "systemctl", "is-active", "--quiet", plain) is not None:
+            say(f"stopping {plain}")
+            _call(root, "systemctl", "stop", plain)
+        if "@." not in unit and (_call((), "systemctl", "is-enabled", unit) or "").strip() == "enabled":
+            say(f"{unit} is installed but stays off (`systemctl enable --now {unit}` would start it)")
+            _call(root, "systemctl", "disable", "--quiet", unit)
+
+
+def processes_of(files: Collection[str]) -> tuple[str, ...]:
+    """The processes that run a program, or have on their command line a file, out of `files`; each as "pid 1: words".
+
+    For the files of a package that was not installed a moment ago this finds exactly what its installation started.
+    """
+    known = {*files, *(os.path.realpath(name) for name in files)}
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            program = process.exe()
+        except psutil.NoSuchProcess:
+            continue
+        except psutil.AccessDenied:  # somebody else's process: its command line can be read, its program cannot
+            program = ""
+        if program in known or any(word in known for line in words for word in re.split(r"[\s:=]+", line)):
+            found.append(f"pid {process.pid}: {' '.join(words)[:80]}")
+    return tuple(found)
+
+
+def refuse_new_daemons(files: Collection[str]) -> None:
+    """Raise InstallError when something of newly installed packages runs: nobody asked for it."""
+    appeared = processes_of(files)
+    if appeared:
+        raise InstallError(
+            f"installing the packages started a server that did not run before ({'; '.join(appeared)}). The packages are "
+            "installed; stop it, then run the same command again"
+        )
+
+
+def _mark() -> str:
+    return f"# lockbench: temporary, by process {os.getpid()} started at {psutil.Process().create_time():.2f}"
+
+
+def _alive(pid: int, started: float) -> bool:
+    try:
+        return abs(psutil.Process(pid).create_time() - started) < 0.02
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, PermissionError):
+        return ""
+
+
+def _put(root: Sequence[str], path: Path, text: str, mode: str) -> None:
+    """Write a file that only root may write. The text goes through a file of our own: a pipe would need a shell."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="lockbench-") as aside:
+        aside.write(text)
+        aside.flush()
+        for argv in (("mkdir", "-p", str(path.parent)), ("install", "-m", mode, aside.name, str(path))):
+            if _call(root, *argv) is None:
+                raise InstallError(f"{path} cannot be written: is this root, or may sudo run {argv[0]}?")
+
+
+def _call(root: Sequence[str], *argv: str) -> str | None:
+    """Standard output of a short command, or None when it failed."""
+    done = subprocess.run([*root, *argv], capture_output=True, text=True, timeout=_DEADLINE_S, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that clean-up runs; SIGKILL is what the mark is for."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    try:
+        before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    except ValueError:  # only the main thread may set handlers; from another thread the mark has to do
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
