@@ -56,12 +56,13 @@ def choose_workloads(names: Sequence[str]) -> tuple[str, ...]:
 
 def workload_of(name: str, entry: System, mode: Mode) -> Workload:
     """The parameters of one cell. Uncontended and saturation clients never meet, so they try once and never wait."""
-    common = {"name": name, "warmup_s": mode.warmup_s, "measure_s": mode.measure_s}
+    alone = Workload(name=name, clients=1, keys=0, wait="try", warmup_s=mode.warmup_s, measure_s=mode.measure_s)
     if name == "uncontended":
-        return Workload(**common, clients=1, keys=0, wait="try")
+        return alone
     if name == "saturation":
-        return Workload(**common, clients=mode.saturation_clients, keys=0, wait="try")
-    return Workload(**common, clients=mode.contenders, keys=1, hold_ms=1.0, wait=entry.default_wait)
+        return alone.model_copy(update={"clients": mode.saturation_clients})
+    contended = {"clients": mode.contenders, "keys": 1, "hold_ms": 1.0, "wait": entry.default_wait}
+    return alone.model_copy(update=contended)
 
 
 def plan_runs(

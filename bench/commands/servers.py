@@ -1,6 +1,6 @@
 """`lockbench doctor | servers | up | status | down`: the servers behind the systems."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import typer
 from rich.table import Table
@@ -45,33 +45,45 @@ def doctor(as_json: bool = _JSON) -> None:
     Example: lockbench doctor
     """
     supervisor = Supervisor.default()
-    rows = []
-    for spec in chosen_specs(None):
-        source = supervisor.source(spec)
-        found = spec.find()
-        rows.append(
-            {
-                "servers": spec.name,
-                "nodes": len(spec.node_names),
-                "source": None if isinstance(source, Missing) else source,
-                "version": None if isinstance(found, Missing) else found.version,
-                "missing": source.what if isinstance(source, Missing) else None,
-                "install": source.install if isinstance(source, Missing) else None,
-            }
-        )
+    rows = [_diagnosis(spec, supervisor) for spec in chosen_specs(None)]
     if as_json:
-        print_json(rows)
+        print_json([asdict(row) for row in rows])
     else:
         table = Table(title="Where each system's servers come from")
         for column in ("servers", "nodes", "source", "what was found", "to install"):
             table.add_column(column, overflow="fold")
         for row in rows:
-            seen = row["version"] or f"missing: {row['missing']}"
-            table.add_row(row["servers"], str(row["nodes"]), row["source"] or "none", seen, row["install"] or "")
+            seen = row.version or f"missing: {row.missing}"
+            table.add_row(row.servers, str(row.nodes), row.source or "none", seen, row.install or "")
         OUT.print(table)
-    if any(row["source"] is None for row in rows):
+    if any(row.source is None for row in rows):
         ERR.print("`lockbench servers` (or `make servers`) installs what is missing", highlight=False)
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Diagnosis:
+    """One line of the doctor's table."""
+
+    servers: str
+    nodes: int
+    source: str | None  # None: nothing here can serve it
+    version: str | None  # of the native programs, where they are
+    missing: str | None
+    install: str | None
+
+
+def _diagnosis(spec: ServerSpec, supervisor: Supervisor) -> _Diagnosis:
+    source = supervisor.source(spec)
+    found = spec.find()
+    return _Diagnosis(
+        servers=spec.name,
+        nodes=len(spec.node_names),
+        source=None if isinstance(source, Missing) else source,
+        version=None if isinstance(found, Missing) else found.version,
+        missing=source.what if isinstance(source, Missing) else None,
+        install=source.install if isinstance(source, Missing) else None,
+    )
 
 
 def install_servers(

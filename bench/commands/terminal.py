@@ -18,13 +18,13 @@ def print_json(value: object) -> None:
 
 
 @contextmanager
-def steps(text: str) -> Iterator[Callable[[str], object]]:
+def steps(text: str) -> Iterator[Callable[[str], None]]:
     """Show the steps of work of unknown length: a spinner on a terminal, a line each elsewhere. Yields `show(step)`."""
     if not ERR.is_terminal:
         yield lambda step: ERR.print(step, highlight=False)
         return
     with ERR.status(text) as status:
-        yield status.update
+        yield lambda step: status.update(step)
 
 
 def campaign_progress() -> Progress:

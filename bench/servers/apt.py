@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from bench.servers.autostart import clear_leftovers, disable_units, refuse_new_daemons, services_stay_off, units_in
+from bench.servers.autostart import clear_leftovers, disable_services, leftovers, refuse_new_daemons, services_stay_off
 from bench.servers.commands import CommandFailed, InstallError, Say, as_root, run_shown
 
 # A command that is there, however it came, makes its package unnecessary: NodeSource's nodejs brings npm along and
@@ -37,13 +37,16 @@ def install(packages: Sequence[str], *, ask: Callable[[str], bool] | None = None
     before anything changes; None means yes. No service of the distribution runs or is enabled afterwards that was not
     before. Raises InstallError with what to do: not Debian, no root, no network, apt busy, refused, a service started.
     """
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if leftovers():
+        clear_leftovers(as_root(interactive=at_terminal), say)
     wanted = missing_packages(packages)
     if not wanted:
         return ()
     command = f"apt-get install -y --no-install-recommends {shlex.join(wanted)}"
     if not is_debian(_os_release()):
         raise InstallError(f"only Debian and Ubuntu can be served here; install {', '.join(wanted)} in your own way")
-    root = as_root(interactive=sys.stdin is not None and sys.stdin.isatty())
+    root = as_root(interactive=at_terminal)
     say(f"installing with apt{' through sudo' if root else ''}, none of them left running: {', '.join(wanted)}")
     if ask is not None and not ask(f"Install {', '.join(wanted)}?"):
         raise InstallError(f"nothing was installed; later, run: {command}")
@@ -53,10 +56,10 @@ def install(packages: Sequence[str], *, ask: Callable[[str], bool] | None = None
         with services_stay_off(root, say):
             _apt_install(root, wanted, say)
     finally:
-        # Also after a failure: a package that was configured before the one that failed has enabled its service already.
+        # Also after a failure: packages that were configured before the one that failed have enabled their services.
         new = tuple(sorted(installed_packages() - before))
         files = _files_of(new)
-        disable_units(root, units_in(files), say)
+        disable_services(root, files, say)
     refuse_new_daemons(files)
     return wanted
 
@@ -148,6 +151,3 @@ def _os_release() -> dict[str, str]:
 def _read(*argv: str) -> str:
     environment = {**os.environ, **_ENVIRONMENT}
     return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
-
-
-__all__ = ["InstallError", "clear_leftovers", "install", "missing_packages"]

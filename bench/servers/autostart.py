@@ -1,7 +1,7 @@
 """Keeps the distribution's own services off while their packages are installed.
 
-Debian starts a daemon as soon as its package is configured, and enables it for the next boot. Here only the programs are
-wanted: a machine must not serve Redis or Postgres to the world because somebody ran a benchmark. Three things see to it:
+Debian starts a daemon as soon as its package is configured, and enables it for the next boot. Here only the programs
+are wanted: no machine shall serve Redis or Postgres because somebody ran a benchmark on it. Three things see to it:
 
 1. policy-rc.d(8): invoke-rc.d and deb-systemd-invoke ask /usr/sbin/policy-rc.d before they start anything. Ours says no
    (101), except for services that run already and that an upgrade may need to restart.
@@ -13,6 +13,7 @@ Everything written here carries a mark with the writer's pid, so that the next c
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -42,8 +43,8 @@ def services_stay_off(
 ) -> Iterator[None]:
     """For a block, no package that gets configured may start a service. What was there before is back afterwards.
 
-    A policy-rc.d of the machine's own is left alone: containers usually bring one that forbids every start, and a machine
-    whose owner wrote another has an owner who decided. Raises OtherInstall.
+    A policy-rc.d of the machine's own is left alone: a container's usually forbids every start, and any other was
+    written by an owner who decided. What it lets start is found by `refuse_new_daemons`. Raises OtherInstall.
     """
     clear_leftovers(root, say, policy, cluster_policy)
     ours: list[Path] = []
@@ -65,16 +66,25 @@ def services_stay_off(
                 _call(root, "rmdir", "--ignore-fail-on-non-empty", str(folder))
 
 
-def clear_leftovers(
-    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
-) -> None:
-    """Remove what a lockbench that was killed left behind. Raises OtherInstall while its writer is alive."""
+def leftovers(policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY) -> tuple[Path, ...]:
+    """The files that a killed lockbench left behind. Raises OtherInstall while the writer of one is alive."""
+    found = []
     for path in (policy, cluster_policy):
         mark = _MARK.search(_text(path))
         if mark is None:
             continue
-        if _alive(int(mark["pid"]), float(mark["started"])) and int(mark["pid"]) != os.getpid():
-            raise OtherInstall(f"process {mark['pid']} is installing servers right now: wait until it is done")
+        pid = int(mark["pid"])
+        if pid != os.getpid() and _alive(pid, float(mark["started"])):
+            raise OtherInstall(f"process {pid} is installing servers right now: wait until it is done")
+        found.append(path)
+    return tuple(found)
+
+
+def clear_leftovers(
+    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
+) -> None:
+    """Remove what a lockbench that was killed left behind. Raises OtherInstall."""
+    for path in leftovers(policy, cluster_policy):
         say(f"removing {path}, left by a lockbench that was killed")
         _call(root, "rm", "-f", str(path))
 
@@ -87,7 +97,7 @@ def policy_script(already_active: Sequence[str]) -> str:
     return (
         "#!/bin/sh\n"
         f"{_mark()}\n"
-        "# No newly installed service starts while lockbench installs packages. Remove this file if no such process runs.\n"
+        "# No service of newly installed packages starts meanwhile. Remove this file if no such process runs.\n"
         'for id in "$@"; do case "$id" in --*) ;; *) break ;; esac; done\n'
         f"{allowed}"
         "exit 101\n"
@@ -108,23 +118,30 @@ def active_services() -> tuple[str, ...]:
     return tuple(line.split()[0] for line in listed.splitlines() if line.strip())
 
 
-def units_in(files: Sequence[str]) -> tuple[str, ...]:
+def units_in(files: Collection[str]) -> tuple[str, ...]:
     """The systemd services and sockets among a package's files, templates (`name@.service`) included."""
     pattern = re.compile(r"(?:/usr)?/lib/systemd/system/([^/]+\.(?:service|socket))")
     return tuple(sorted({found[1] for name in files if (found := pattern.fullmatch(name))}))
 
 
-def disable_units(root: Sequence[str], units: Sequence[str], say: Say) -> None:
-    """Turn off, for now and for the next boot, the units of packages that were not installed before."""
-    if not units or _call((), "sh", "-c", "command -v systemctl") is None:
+def disable_services(root: Sequence[str], files: Collection[str], say: Say) -> None:
+    """Turn off, for now and for the next boot, the services among the files of packages that were not there before."""
+    units = units_in(files)
+    if shutil.which("systemctl") is None:
+        # A container, or another init: Debian's own helpers undo what its maintainer scripts did.
+        for unit in units:
+            _call(root, "deb-systemd-helper", "disable", unit)
+        for name in files:
+            if name.startswith("/etc/init.d/"):
+                _call(root, "update-rc.d", Path(name).name, "disable")
         return
     for unit in units:
-        plain = unit.replace("@.", "@*.")
-        if _SYSTEMD_RUNS.is_dir() and _call((), "systemctl", "is-active", "--quiet", plain) is not None:
-            say(f"stopping {plain}")
-            _call(root, "systemctl", "stop", plain)
-        if "@." not in unit and (_call((), "systemctl", "is-enabled", unit) or "").strip() == "enabled":
-            say(f"{unit} is installed but stays off (`systemctl enable --now {unit}` would start it)")
+        running = unit.replace("@.", "@*.")  # a template runs as instances
+        if _SYSTEMD_RUNS.is_dir() and _call((), "systemctl", "is-active", "--quiet", running) is not None:
+            say(f"stopping {running}")
+            _call(root, "systemctl", "stop", running)
+        if (_call((), "systemctl", "is-enabled", unit) or "").strip() == "enabled":
+            say(f"{unit} is installed and stays off (`systemctl enable --now {unit}` would start it)")
             _call(root, "systemctl", "disable", "--quiet", unit)
 
 
@@ -153,8 +170,8 @@ def refuse_new_daemons(files: Collection[str]) -> None:
     appeared = processes_of(files)
     if appeared:
         raise InstallError(
-            f"installing the packages started a server that did not run before ({'; '.join(appeared)}). The packages are "
-            "installed; stop it, then run the same command again"
+            f"the packages are installed, but that started a server nobody asked for ({'; '.join(appeared)}): stop it, "
+            "then run the same command again"
         )
 
 
@@ -194,7 +211,7 @@ def _call(root: Sequence[str], *argv: str) -> str | None:
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that clean-up runs; SIGKILL is what the mark is for."""
+    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that clean-up runs; the mark is for SIGKILL."""
 
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)

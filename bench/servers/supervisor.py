@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.errors import LockbenchError
+from bench.servers import compose
 from bench.servers.accounts import can_enter, hand_over
 from bench.servers.endpoint import Endpoint
 from bench.servers.interruption import uninterrupted
@@ -123,12 +124,15 @@ class Supervisor:
         if known is None:
             return None
         source, states = known
-        try:
-            identities = [spec.prove(state.node, _pid(state)) for state in states]
-        except (NotReady, WrongServer):
-            self._stop_nodes(spec, states)  # half of a set is no use: start afresh
+        if "url" in (source, self.source(spec)):
+            # The user's own servers are looked at afresh each time; private ones of before give way to them.
+            self._stop_strays(spec)
             return None
-        proven = tuple(replace(state, identity=found) for state, found in zip(states, identities, strict=True))
+        try:
+            proven = tuple(replace(state, identity=_prove(spec, source, state)) for state in states)
+        except (NotReady, WrongServer, compose.ComposeError):
+            self._stop_strays(spec)  # half of a set is no use: start afresh
+            return None
         return self._running(spec, source, proven)
 
     def _launch(self, spec: ServerSpec, started: list[_Starting]) -> None:
@@ -189,20 +193,17 @@ class Supervisor:
             addresses = tuple(compose.address(service, spec.compose_port) for service in spec.compose_services)
         else:
             addresses = self._foreign_endpoint(spec).addresses
+        names = spec.compose_services if source == "compose" else [f"{host}:{port}" for host, port in addresses]
         nodes = tuple(
-            Node(f"{spec.name}-{index + 1}" if len(addresses) > 1 else spec.name, {"client": port}, Path(), host)
-            for index, (host, port) in enumerate(addresses)
+            Node(name, {"client": port}, Path(), host) for name, (host, port) in zip(names, addresses, strict=True)
         )
         states = tuple(NodeState(node, "", self.home / "servers" / spec.name / node.name) for node in nodes)
-        if source == "url":
-            # Who answers at a user's URL is read by each client's server_facts; there is no expectation to hold it to.
-            states = tuple(replace(state, identity=f"{state.node.host}:{state.node.port}") for state in states)
-        else:
-            deadline = time.monotonic() + spec.ready_within_s
-            states = tuple(
-                replace(state, identity=until_ready(partial(spec.prove, state.node, None), deadline, state.node.name))
-                for state in states
-            )
+        deadline = time.monotonic() + spec.ready_within_s
+        states = tuple(
+            replace(state, identity=until_ready(partial(_prove, spec, source, state), deadline, state.node.name))
+            for state in states
+        )
+        if source == "compose":
             until_ready(partial(spec.settle, nodes), deadline, spec.title)
         StateFile(self.home, spec.name).write(source, states)
         return self._running(spec, source, states)
@@ -251,9 +252,8 @@ class Supervisor:
                 problem = None
                 identity = state.identity
                 try:
-                    if source != "url":
-                        identity = spec.prove(state.node, _pid(state))
-                except (NotReady, WrongServer) as found:
+                    identity = _prove(spec, source, state)
+                except (NotReady, WrongServer, compose.ComposeError) as found:
                     problem = str(found) or "does not answer"
                 address = f"{state.node.host}:{state.node.port}"
                 lines.append(NodeStatus(spec.name, state.node.name, source, address, _pid(state), identity, problem))
@@ -290,6 +290,15 @@ class Supervisor:
             (state.folder / "pid").unlink(missing_ok=True)
         StateFile(self.home, spec.name).remove()
         return stopped
+
+
+def _prove(spec: ServerSpec, source: str, state: NodeState) -> str:
+    """Who answers at a node now. A container's id is added to what the server in it says."""
+    if source == "url":
+        # Each client reads the server's own facts; there is no expectation here to hold a user's server to.
+        return state.node.name
+    identity = spec.prove(state.node, _pid(state))
+    return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
 
 
 def _pid(state: NodeState) -> int | None:
