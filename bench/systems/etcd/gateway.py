@@ -1,0 +1,93 @@
+"""One member's HTTP side: its JSON gateway and its metrics, over a plain connection that knows no proxies.
+
+The server spec and `server_facts` use it, because a question to one particular member must not travel by a client's
+channel, which may lead to another. Field names are those of etcd's own JSON mapping; 64-bit numbers arrive as strings.
+"""
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+
+
+class NoAnswer(Exception):
+    """The member did not answer, or not with what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A member on itself. `leader_id` is 0 while it knows of none."""
+
+    version: str
+    cluster_id: int
+    member_id: int
+    leader_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """`within_s` bounds each request. `secrets` are the endpoint's: TLS paths, if the member speaks TLS."""
+
+    host: str
+    port: int
+    within_s: float
+    secrets: Mapping[str, str]
+
+    def status(self) -> Status:
+        """Answered from the member's own memory: needs no quorum."""
+        answer = self._post("/v3/maintenance/status", {})
+        header = answer.get("header", {})
+        try:
+            ids = int(header["cluster_id"]), int(header["member_id"])
+            return Status(str(answer["version"]), *ids, int(answer.get("leader", 0)))
+        except (KeyError, ValueError) as wrong:
+            raise NoAnswer(f"{self.host}:{self.port} answers, but not as etcd's v3 API: {answer}") from wrong
+
+    def member_names(self) -> dict[int, str]:
+        """Name of each member by id; empty for one that has not yet joined."""
+        members = self._post("/v3/cluster/member/list", {}).get("members", [])
+        return {int(member["ID"]): str(member.get("name", "")) for member in members}
+
+    def read_through_quorum(self) -> None:
+        """A linearizable read: returns only where a majority confirms the leader. Raises NoAnswer."""
+        self._post("/v3/kv/range", {"key": "AA==", "limit": "1"})  # the key is one NUL byte, in base64
+
+    def metric(self, name: str) -> float | None:
+        """One unlabelled sample of the member's Prometheus page; None where there is no such series."""
+        for line in self._request("GET", "/metrics", None).decode().splitlines():
+            if line.startswith(f"{name} "):
+                return float(line.rpartition(" ")[2])
+        return None
+
+    def _post(self, path: str, question: Mapping[str, str]) -> Mapping[str, Any]:
+        try:
+            answer = json.loads(self._request("POST", path, json.dumps(question)))
+        except ValueError as wrong:
+            raise NoAnswer(f"{self.host}:{self.port}{path} does not answer in JSON") from wrong
+        if not isinstance(answer, dict):
+            raise NoAnswer(f"{self.host}:{self.port}{path} answers {type(answer).__name__}, not an object")
+        return answer
+
+    def _request(self, method: str, path: str, body: str | None) -> bytes:
+        connection = self._connection()
+        try:
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, HTTPException) as failed:
+            raise NoAnswer(f"{self.host}:{self.port}{path}: {failed}") from failed
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise NoAnswer(f"{self.host}:{self.port}{path}: HTTP {response.status} {content[:200]!r}")
+        return content
+
+    def _connection(self) -> HTTPConnection:
+        if "tls_ca" not in self.secrets:
+            return HTTPConnection(self.host, self.port, timeout=self.within_s)
+        context = ssl.create_default_context(cafile=self.secrets["tls_ca"])
+        if "tls_cert" in self.secrets:
+            context.load_cert_chain(self.secrets["tls_cert"], self.secrets["tls_key"])
+        return HTTPSConnection(self.host, self.port, timeout=self.within_s, context=context)

@@ -1,0 +1,35 @@
+"""Makes gRPC wait in gevent's way, where gevent has taken over this process; a no-op everywhere else.
+
+gRPC waits in C. Unless told of gevent, each call blocks the whole event loop: greenlets then run one after another, and
+the latencies look better than they are. Once told, each wait for an answer occupies one thread of gevent's pool, whose
+default of ten is a deadlock as soon as ten clients wait for a lock and no thread is left for the holder's release.
+
+gevent itself is never imported here: when nobody has done so, there is nothing to do.
+"""
+
+import os
+import sys
+
+import grpc.experimental.gevent
+
+# Threads are made on demand. Two for each client (its call, its keepalive) and one for each channel's streams must fit.
+_POOL_THREADS_MAX = 2_000
+
+_told_in_process: list[int] = []
+
+
+def cooperate() -> None:
+    """Call before each channel is opened; repeats cost nothing. Raises RuntimeError where a call could only hang."""
+    patches = sys.modules.get("gevent.monkey")
+    if patches is None or not patches.is_module_patched("socket"):
+        return
+    if not _told_in_process:
+        pool = sys.modules["gevent"].get_hub().threadpool
+        pool.maxsize = max(pool.maxsize, _POOL_THREADS_MAX)
+        grpc.experimental.gevent.init_gevent()
+        _told_in_process.append(os.getpid())
+    elif _told_in_process[0] != os.getpid():
+        raise RuntimeError(
+            "gRPC was used under gevent before this process was forked, and cannot work on: open etcd clients only "
+            "after the fork (with Locust's --processes: in a user's on_start)"
+        )

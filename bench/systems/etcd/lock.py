@@ -1,0 +1,128 @@
+"""The etcd adapter: a queue of leased keys in order of their create revision, which is the fencing token.
+
+The algorithm is that of etcd's own Go client (client/v3/concurrency/mutex.go) with what reports against it asked for: a
+waiter checks its own lease before it believes that it holds (etcd issues 9921 and 11456), and a reply that is lost is
+settled, not repeated. etcd3's own `Lock` is not used: see README.md.
+"""
+
+from dataclasses import replace
+
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import (
+    RELEASED,
+    Capabilities,
+    ClientOptions,
+    Grant,
+    LockClient,
+    Outcome,
+    Refusal,
+    Released,
+    ServerFacts,
+)
+from bench.systems.etcd import facts, messages
+from bench.systems.etcd.cluster import CallFailed, Cluster
+from bench.systems.etcd.entry import Entry
+from bench.systems.etcd.messages import Place
+from bench.systems.etcd.session import NS_PER_MS, Session
+from bench.systems.etcd.turn import Turn
+from bench.systems.wait import Wait
+
+
+class EtcdLock(LockClient):
+    """One session, which is one lease, for all grants of this client. A lost session is replaced by the next acquire.
+
+    Whenever this client cannot find out whether a key of its own is left, it stops keeping the lease alive: what may be
+    left is then gone within the TTL, and every grant of the session is told `lost`.
+    """
+
+    capabilities = Capabilities(
+        fencing_source="create revision",
+        token_rises=True,
+        expiry_judge="server",
+        lease_scope="session",
+        queue_order="fifo",
+        durability="on a majority's disks before the answer (fdatasync of the write-ahead log)",
+        nodes=3,
+        quorum=2,
+        wait_strategies=("try", "watch"),
+        # Up to 1 000 for whole seconds; 500 since the lessor looks twice a second; 250 for the revocation, a write.
+        ttl_granularity_ms=1_750,
+        ttl_min_ms=1_000,  # with our servers' election timeout of 650 ms
+    )
+
+    def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
+        super().__init__(endpoint, options)
+        self._cluster = Cluster(endpoint, options)
+        self._session: Session | None = None
+
+    def _connect(self) -> None:
+        try:
+            self._session = Session.open(self._cluster, self.options)
+        except CallFailed as failed:
+            self._cluster.close()
+            raise ConnectionError(f"no etcd member of {self.endpoint} gives a lease: {failed}") from failed
+
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
+        try:
+            session = self._live_session()
+        except CallFailed as failed:
+            return Refusal(Outcome.ERROR, f"no lease: {failed}")
+        turn = Turn(self._cluster, session, Entry(key, session.lease_id, self._next_owner()))
+        place = turn.join(only_if_free=wait.strategy == "try")
+        if isinstance(place, Place):
+            place = turn.wait(place, until_ns)
+        if isinstance(place, Refusal):
+            return place
+        reason = session.ended()  # etcd may have answered long after this client had to give the lease up
+        if reason is not None:
+            return turn.leave(place, Outcome.LOST, reason)
+        return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
+
+    def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
+        turn: Turn = grant.handle
+        if ttl_ms != grant.ttl_ms:
+            raise ValueError(f"the lease belongs to the session here: every renewal is for {grant.ttl_ms} ms")
+        try:
+            if turn.session.ended() is None:
+                turn.session.renew()
+            reason = turn.session.ended()
+            if reason is not None:
+                return Refusal(Outcome.LOST, reason)
+            kept = self._cluster.call("range", messages.own_request(turn.entry)).kvs
+        except CallFailed as failed:
+            # Nothing was taken away: the lease lives until its deadline, which may or may not have moved.
+            return Refusal(Outcome.ERROR if failed.refused else Outcome.UNKNOWN, str(failed))
+        if not kept or kept[0].create_revision != grant.token:
+            return Refusal(Outcome.LOST, "our key is gone from the queue: released, or its lease ran out")
+        return replace(grant, deadline_ns=turn.session.deadline_ns)
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        turn: Turn = grant.handle
+        deleted = turn.delete(grant.token or 0)
+        if deleted is None:
+            return Refusal(Outcome.UNKNOWN, "no member confirms the release; the lease, no longer renewed, ends it")
+        return RELEASED if deleted else Refusal(Outcome.LOST, "our key is gone: released before, or its lease ran out")
+
+    def lost(self, grant: Grant) -> str | None:
+        """The session's deadline decides, which each keepalive moves, and what the keepalive was told."""
+        turn: Turn = grant.handle
+        return turn.session.ended()
+
+    def close(self) -> None:
+        """Revoke the lease, which deletes all keys of this client. Ends within three calls."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+        self._cluster.close()
+
+    def server_facts(self) -> ServerFacts:
+        """Asked of the member that this client speaks to."""
+        return facts.read(self._cluster, self.endpoint, self.options.call_timeout_ms)
+
+    def _live_session(self) -> Session:
+        if self._session is None:
+            raise ConnectionError(f"client {self.options.client} of etcd is closed")
+        if self._session.ended() is not None:
+            self._session = Session.open(self._cluster, self.options)
+        return self._session

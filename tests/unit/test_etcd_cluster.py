@@ -1,0 +1,87 @@
+"""Which member is asked, and what a failed call means; against ports where nobody listens."""
+
+import os
+import sys
+from types import SimpleNamespace
+
+import grpc
+import pytest
+
+from bench.servers.endpoint import Endpoint
+from bench.servers.ports import free_ports
+from bench.systems.base import ClientOptions
+from bench.systems.etcd import channels, grpc_under_gevent
+from bench.systems.etcd.cluster import CallFailed, Cluster
+from bench.systems.etcd.stubs import etcdrpc
+from tests.unit.etcd_scripted import failure
+
+
+def _nowhere(client: str = "c") -> Cluster:
+    addresses = tuple(("127.0.0.1", port) for port in free_ports(3))
+    return Cluster(Endpoint(addresses), ClientOptions(client=client, call_timeout_ms=1_000))
+
+
+def test_after_a_failure_the_next_call_goes_to_the_next_member() -> None:
+    cluster = _nowhere()
+    asked = []
+    for _ in range(4):
+        asked.append(cluster.address)
+        with pytest.raises(CallFailed) as failed:
+            cluster.call("range", etcdrpc.RangeRequest(key=b"k"))
+        assert failed.value.refused, "a refused connection is known to have carried nothing"
+    assert set(asked[:3]) == set(cluster.addresses)
+    assert asked[3] == asked[0]
+    cluster.close()
+
+
+def test_clients_spread_over_the_members() -> None:
+    endpoint = Endpoint(tuple(("etcd.invalid", port) for port in (1, 2, 3)))
+    asked = [Cluster(endpoint, ClientOptions(client=f"c{number}")).address for number in range(90)]
+    assert all(20 <= asked.count(address) <= 40 for address in endpoint.addresses)
+
+
+@pytest.mark.parametrize(
+    "code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNKNOWN]
+)
+def test_what_may_have_happened_is_not_refused(code: grpc.StatusCode) -> None:
+    assert not failure(code, "etcdserver: request timed out").refused
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.NOT_FOUND, grpc.StatusCode.RESOURCE_EXHAUSTED])
+def test_what_etcd_rejected_is_refused(code: grpc.StatusCode) -> None:
+    assert failure(code).refused
+
+
+def test_a_closed_cluster_opens_no_channel_again() -> None:
+    cluster = _nowhere()
+    cluster.close()
+    with pytest.raises(CallFailed, match="closed"):
+        cluster.call("range", etcdrpc.RangeRequest(key=b"k"))
+
+
+def test_clients_of_a_process_share_a_channel_until_the_last_gives_it_back() -> None:
+    address = ("127.0.0.1", free_ports(1)[0])
+    first = channels.take(address, {})
+    assert channels.take(address, {}) is first
+    channels.give_back(address, {})
+    assert channels.take(address, {}) is first
+    channels.give_back(address, {})
+    channels.give_back(address, {})
+    again = channels.take(address, {})
+    assert again is not first
+    channels.give_back(address, {})
+
+
+def test_a_fork_after_use_under_gevent_is_an_error_and_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    patched = SimpleNamespace(is_module_patched=lambda _: True)
+    monkeypatch.setitem(sys.modules, "gevent.monkey", patched)
+    monkeypatch.setattr(grpc_under_gevent, "_told_in_process", [os.getpid() + 1])
+    with pytest.raises(RuntimeError, match="fork"):
+        grpc_under_gevent.cooperate()
+
+
+def test_without_gevent_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "gevent.monkey", raising=False)
+    monkeypatch.setattr(grpc_under_gevent, "_told_in_process", [])
+    grpc_under_gevent.cooperate()
+    assert grpc_under_gevent._told_in_process == []
