@@ -1,6 +1,7 @@
 """How commands speak: people read standard error's progress and standard output's tables; scripts read `--json`."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -8,8 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-OUT = Console()
-ERR = Console(stderr=True)
+# The comparison needs 100 columns; a pipe or a file has as many as are asked for.
+OUT = Console(width=None if sys.stdout.isatty() else 100)
+ERR = Console(stderr=True, width=None if sys.stderr.isatty() else 100)
 
 
 def print_json(value: object) -> None:
@@ -36,4 +38,5 @@ def campaign_progress() -> Progress:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=ERR,
+        disable=not ERR.is_terminal,  # a log gets one line a run instead, from the command
     )

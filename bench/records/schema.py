@@ -139,6 +139,8 @@ class Measured(_Record):
     source: str  # where the servers came from: native, compose, url, none
     locust_requests: int  # Locust's own count in the same window: must equal the sum of acquire counts
     errors: dict[str, int] = Field(default_factory=dict)  # reason -> count, the ten commonest
+    # What the generator saw of itself before the window, for the self-checks: see bench/load/overlap.py and process.py.
+    self_observations: dict[str, float] = Field(default_factory=dict)
     # The adapter's `Capabilities` as text, by field name ("" where it has none), plus `engine` where one system has
     # several. Kept with the run because reports read records only and must not import client libraries.
     capabilities: dict[str, str] = Field(default_factory=dict)

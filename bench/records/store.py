@@ -129,8 +129,11 @@ class Store:
         if not _SAFE_NAME.fullmatch(campaign.campaign_id):
             raise StoreError(f"{campaign.campaign_id!r} cannot name a campaign: use letters, digits, dot, dash")
         path = self.root / campaign.campaign_id
-        with _told(path):
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreError(f"{self.root} is not a folder: move it away or set LOCKBENCH_DATA to a folder")
+        with _told(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
+        with _told(path):
             path.mkdir()
         write_once(path / "campaign.json", campaign)
         write_once(path / "environment.json", environment)

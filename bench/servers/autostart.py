@@ -8,7 +8,8 @@ are wanted: no machine shall serve Redis or Postgres because somebody ran a benc
 2. postgresql-common makes a database cluster at installation unless create_main_cluster is off.
 3. Afterwards, what the new packages enabled is disabled again.
 
-Everything written here carries a mark with the writer's pid, so that the next call can clear up after a SIGKILL.
+Everything written here carries a mark with the writer's pid and its plan, so that the next call can clear up after a
+SIGKILL.
 """
 
 import os
@@ -19,6 +20,7 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -26,9 +28,10 @@ import psutil
 
 from bench.servers.commands import InstallError, Say
 
-POLICY = Path("/usr/sbin/policy-rc.d")
-CLUSTER_POLICY = Path("/etc/postgresql-common/createcluster.d/lockbench.conf")
-_MARK = re.compile(r"^# lockbench: temporary, by process (?P<pid>\d+) started at (?P<started>[\d.]+)$", re.MULTILINE)
+_MARK = re.compile(
+    r"^# lockbench: temporary, by process (?P<pid>\d+) started at (?P<started>[\d.]+), to install (?P<plan>.*)$",
+    re.MULTILINE,
+)
 _SYSTEMD_RUNS = Path("/run/systemd/system")
 _DEADLINE_S = 60.0
 
@@ -37,66 +40,81 @@ class OtherInstall(InstallError):
     """Another lockbench is installing packages at this moment."""
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The files that are written for a while."""
+
+    policy: Path = Path("/usr/sbin/policy-rc.d")
+    cluster_policy: Path = Path("/etc/postgresql-common/createcluster.d/lockbench.conf")
+
+
+PLACES = Places()
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """An installation that was killed: the files it left, and the packages that it was about to install."""
+
+    files: tuple[Path, ...]
+    plan: frozenset[str]
+
+
 @contextmanager
 def services_stay_off(
-    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
+    root: Sequence[str], say: Say, plan: Collection[str] = (), places: Places = PLACES
 ) -> Iterator[None]:
     """For a block, no package that gets configured may start a service. What was there before is back afterwards.
 
-    A policy-rc.d of the machine's own is left alone: a container's usually forbids every start, and any other was
-    written by an owner who decided. What it lets start is found by `refuse_new_daemons`. Raises OtherInstall.
+    `plan`: the packages that the block will install. A policy-rc.d of the machine's own is left alone: a container's
+    usually forbids every start, and any other was written by an owner who decided. What it lets start is found by
+    `refuse_new_daemons`. Raises OtherInstall.
     """
-    clear_leftovers(root, say, policy, cluster_policy)
+    if cut := cut_off(places):
+        say(f"removing what a killed lockbench left: {', '.join(map(str, cut.files))}")
+        _call(root, "rm", "-f", *(str(path) for path in cut.files))
     ours: list[Path] = []
-    made = [folder for folder in (cluster_policy.parent, *cluster_policy.parent.parents) if not folder.exists()]
+    folder = places.cluster_policy.parent
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     with _signals_raise():
         try:
-            if policy.exists():
-                say(f"{policy} is there already and stays: it decides whether services start")
+            if places.policy.exists():
+                say(f"{places.policy} is there already and stays: it decides whether services start")
             else:
-                ours.append(policy)
-                _put(root, policy, policy_script(active_services()), "0755")
-            ours.append(cluster_policy)
-            _put(root, cluster_policy, f"{_mark()}\ncreate_main_cluster = false\n", "0644")
+                ours.append(places.policy)
+                _put(root, places.policy, policy_script(active_services(), plan), "0755")
+            ours.append(places.cluster_policy)
+            _put(root, places.cluster_policy, f"{_mark(plan)}\ncreate_main_cluster = false\n", "0644")
             yield
         finally:
             _call(root, "rm", "-f", *(str(path) for path in ours))
             # Only folders that were not there before, and of those only what the package did not adopt (it fills them).
-            for folder in made:
-                _call(root, "rmdir", "--ignore-fail-on-non-empty", str(folder))
+            for parent in made:
+                _call(root, "rmdir", "--ignore-fail-on-non-empty", str(parent))
 
 
-def leftovers(policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY) -> tuple[Path, ...]:
-    """The files that a killed lockbench left behind. Raises OtherInstall while the writer of one is alive."""
-    found = []
-    for path in (policy, cluster_policy):
+def cut_off(places: Places = PLACES) -> CutOff | None:
+    """What a killed lockbench left behind; None: nothing. Raises OtherInstall while one is at work."""
+    files, plan = [], set()
+    for path in (places.policy, places.cluster_policy):
         mark = _MARK.search(_text(path))
         if mark is None:
             continue
         pid = int(mark["pid"])
         if pid != os.getpid() and _alive(pid, float(mark["started"])):
             raise OtherInstall(f"process {pid} is installing servers right now: wait until it is done")
-        found.append(path)
-    return tuple(found)
+        files.append(path)
+        plan |= set(mark["plan"].split())
+    return CutOff(tuple(files), frozenset(plan)) if files else None
 
 
-def clear_leftovers(
-    root: Sequence[str], say: Say, policy: Path = POLICY, cluster_policy: Path = CLUSTER_POLICY
-) -> None:
-    """Remove what a lockbench that was killed left behind. Raises OtherInstall."""
-    for path in leftovers(policy, cluster_policy):
-        say(f"removing {path}, left by a lockbench that was killed")
-        _call(root, "rm", "-f", str(path))
-
-
-def policy_script(already_active: Sequence[str]) -> str:
+def policy_script(already_active: Sequence[str], plan: Collection[str] = ()) -> str:
     """The text of policy-rc.d: 101 (not allowed) for every service but those that run already."""
     names = sorted({name.removesuffix(".service") for name in already_active})
     patterns = "|".join(f"'{name}'|'{name}.service'" for name in names if re.fullmatch(r"[\w@.:\\-]+", name))
     allowed = f'case "$id" in {patterns}) exit 104 ;; esac\n' if patterns else ""
     return (
         "#!/bin/sh\n"
-        f"{_mark()}\n"
+        f"{_mark(plan)}\n"
         "# No service of newly installed packages starts meanwhile. Remove this file if no such process runs.\n"
         'for id in "$@"; do case "$id" in --*) ;; *) break ;; esac; done\n'
         f"{allowed}"
@@ -145,15 +163,25 @@ def disable_services(root: Sequence[str], files: Collection[str], say: Say) -> N
             _call(root, "systemctl", "disable", "--quiet", unit)
 
 
-def processes_of(files: Collection[str]) -> tuple[str, ...]:
-    """The processes that run a program, or have on their command line a file, out of `files`; each as "pid 1: words".
+def processes_now() -> frozenset[tuple[int, float]]:
+    """Every process as (pid, start time)."""
+    return frozenset((process.pid, process.create_time()) for process in psutil.process_iter())
 
-    For the files of a package that was not installed a moment ago this finds exactly what its installation started.
+
+def processes_of(files: Collection[str], before: Collection[tuple[int, float]] = ()) -> tuple[str, ...]:
+    """The processes, other than those of `before`, that run one of `files` or have it on their command line.
+
+    For the files of a package that was not installed a moment ago this finds what its installation started. Processes
+    of containers and chroots are left out: their /usr/bin/redis-server is another file.
     """
-    known = {*files, *(os.path.realpath(name) for name in files)}
+    plain = {name: os.path.realpath(name) for name in files if _is_file(name)}  # a package's list has folders, too
+    known = {*plain, *plain.values()}
     found = []
     for process in psutil.process_iter():
+        words: list[str] = []
         try:
+            if (process.pid, process.create_time()) in before or not _shares_our_root(process.pid):
+                continue
             words = process.cmdline()
             program = process.exe()
         except psutil.NoSuchProcess:
@@ -165,9 +193,9 @@ def processes_of(files: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def refuse_new_daemons(files: Collection[str]) -> None:
+def refuse_new_daemons(files: Collection[str], before: Collection[tuple[int, float]]) -> None:
     """Raise InstallError when something of newly installed packages runs: nobody asked for it."""
-    appeared = processes_of(files)
+    appeared = processes_of(files, before)
     if appeared:
         raise InstallError(
             f"the packages are installed, but that started a server nobody asked for ({'; '.join(appeared)}): stop it, "
@@ -175,8 +203,25 @@ def refuse_new_daemons(files: Collection[str]) -> None:
         )
 
 
-def _mark() -> str:
-    return f"# lockbench: temporary, by process {os.getpid()} started at {psutil.Process().create_time():.2f}"
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except PermissionError:
+        return False  # in a folder that we may not enter, such as /etc/sudoers.d: no program of a server is there
+
+
+def _shares_our_root(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/root/").samefile("/")
+    except PermissionError:
+        return True  # another account's: it cannot be told, so it counts
+    except FileNotFoundError:
+        return False  # gone
+
+
+def _mark(plan: Collection[str]) -> str:
+    us, names = psutil.Process(), " ".join(sorted(plan))
+    return f"# lockbench: temporary, by process {us.pid} started at {us.create_time():.2f}, to install {names}"
 
 
 def _alive(pid: int, started: float) -> bool:

@@ -11,6 +11,11 @@ from bench.errors import LockbenchError
 Say = Callable[[str], None]
 
 
+def tell(text: str) -> None:
+    """Print at once: what is said before an installation must be in the log before it, too."""
+    print(text, flush=True)
+
+
 class InstallError(LockbenchError):
     """Something could not be installed; the message says what to do about it."""
 

@@ -7,17 +7,23 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.servers.commands import CommandFailed, InstallError, Say, run_shown
+from bench.servers.commands import CommandFailed, InstallError, Say, run_shown, tell
 
 NODE_OLDEST = 18
 
 
 def npm_install(
-    prefix: Path, packages: Sequence[str], *, ask: Callable[[str], bool] | None = None, say: Say = print
+    prefix: Path,
+    packages: Sequence[str],
+    *,
+    ask: Callable[[str], bool] | None = None,
+    say: Say = tell,
+    progress: Say | None = None,
 ) -> tuple[str, ...]:
     """Install `name@version` packages under `prefix`/node_modules where that very version is not there; return those.
 
-    Raises InstallError: no Node.js of version 18 or newer, no npm, no network, refused.
+    `say`, `progress` and `ask` are as for apt's `install`. Raises InstallError: no Node.js of version 18
+    or newer, no npm, no network, refused.
     """
     wanted = tuple(
         package for package in packages if installed_version(prefix, name_of(package)) != version_of(package)
@@ -32,7 +38,7 @@ def npm_install(
     # All packages at once: with --no-save npm treats what it is not told about as extraneous, and removes it.
     argv = ["npm", "install", "--prefix", str(prefix), "--no-audit", "--no-fund", "--no-save", *packages]
     try:
-        run_shown(argv, say)
+        run_shown(argv, progress or (lambda _: None))
     except CommandFailed as failed:
         raise InstallError(
             f"npm could not install {', '.join(wanted)}; is there a network? It said:\n{failed.output}"

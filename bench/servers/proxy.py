@@ -213,7 +213,10 @@ class FaultProxy:
         try:
             self._wake.send(b"!")
         except OSError as failure:
-            raise RuntimeError("the fault proxy is closed") from failure
+            # The thread has ended; perhaps with this very command, a `close` that it saw before the bell rang.
+            self._thread.join(CONTROL_TIMEOUT_S)
+            if not done.is_set():
+                raise RuntimeError("the fault proxy is closed") from failure
         if not done.wait(CONTROL_TIMEOUT_S):
             raise RuntimeError(f"the fault proxy did not answer within {CONTROL_TIMEOUT_S:g} s")
 

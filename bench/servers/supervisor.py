@@ -170,8 +170,12 @@ class Supervisor:
         account = spec.unprivileged_account()
         if account is None or can_enter(account, inside.parent):
             return inside
+        return self._outside / spec.name / node_name
+
+    @property
+    def _outside(self) -> Path:
         digest = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
-        return Path("/var/tmp") / f"lockbench-{digest}" / spec.name / node_name
+        return Path("/var/tmp") / f"lockbench-{digest}"
 
     def _prove_all(self, starting: _Starting) -> RunningSet:
         spec = starting.spec
@@ -268,6 +272,7 @@ class Supervisor:
             for spec in specs:
                 progress(f"stopping {spec.title}")
                 stopped += self._stop_strays(spec)
+            shutil.rmtree(self._outside, ignore_errors=True)  # nobody would look for data outside the home
             return stopped
 
     def _stop_strays(self, spec: ServerSpec) -> list[str]:

@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "campaign": {"campaign", "load", "systems", "servers", "records", "analysis"},
     "commands": {"commands", "campaign", "load", "systems", "servers", "records", "analysis", "report"},
     "cli": {"commands"},
+    "__main__": {"cli"},
     "errors": set(),
     "__init__": set(),
 }

@@ -1,0 +1,5 @@
+"""`python -m bench` is `lockbench`."""
+
+from bench.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The lock that is an item of a table, taken by a conditional write; through the DynamoDB API, whoever serves it."""

@@ -1,0 +1,163 @@
+"""An item as a lock: taken, renewed and freed by conditional updates, and never deleted, so its count of grants stays.
+
+A lease is judged by whoever wants the key. DynamoDBLock waits until the record has not changed for a whole lease on its
+*own monotonic* clock: no two clocks are compared. ClientClockDynamoDBLock reads the time of expiry that the holder
+wrote, and so compares two wall clocks.
+"""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
+from bench.systems.dynamodb.calls import ConditionFailed, NoAnswer, NotDone, shared_client
+from bench.systems.dynamodb.item import Clause, Item, LockItems, numbers, texts
+from bench.systems.dynamodb.observed import Observed
+from bench.systems.dynamodb.tables import require_tables, server_facts
+from bench.systems.wait import Wait
+
+_TABLES_WITHIN_S = 30.0
+
+
+class DynamoDBLock(LockClient):
+    """Safe whatever the wall clocks show, as long as monotonic clocks run at about the same rate."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        fencing_source="count in the item, raised by each grant",
+        token_rises=True,
+        expiry_judge="client",
+        lease_scope="grant",
+        queue_order="none",
+        durability="as the engine says: the service replicates, emulators keep memory",
+        nodes=1,
+        quorum=1,
+        wait_strategies=("try", "poll"),
+    )
+    _closed = False
+
+    def _connect(self) -> None:
+        self._client = shared_client(self.endpoint, self.options.call_timeout_ms)
+        self._items = LockItems(self._client)
+        self._observed = Observed(self.clock.monotonic_ns)
+        self._told: dict[str, str] = {}  # owners whose loss we were told of, and how
+        self._renewals = 0
+        require_tables(self._client, self.endpoint, _TABLES_WITHIN_S)
+
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
+        while not self._closed:
+            answer = self._ask(key, ttl_ms)
+            if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
+                return answer
+            left_ns = end_ns - self.clock.monotonic_ns()
+            if left_ns <= 0:
+                return Refusal(Outcome.TIMEOUT, answer.reason)
+            self.clock.sleep(min(wait.pause_s(), left_ns / 1e9))
+        return Refusal(Outcome.ERROR, "this client is closed")
+
+    def _ask(self, key: str, ttl_ms: int) -> Grant | Refusal:
+        """One attempt. The owner's name is new each time, so what is found of it later can only be of this attempt."""
+        owner = self._next_owner()
+        deadline_ns = self.clock.monotonic_ns() + ttl_ms * 1_000_000
+        try:
+            item = self._items.take(key, owner, self._free(key), self._lease(ttl_ms))
+        except ConditionFailed as refused:
+            self._look(key, refused)
+            return Refusal(Outcome.BUSY, "another holds the item")
+        except NotDone as refused:
+            return Refusal(Outcome.ERROR, str(refused))
+        except NoAnswer as lost:
+            found = self._items.read(key)
+            if found is None or found["holder"] != owner:
+                # Not seen, or not there yet: the request may still be on its way, and then this one comes after it.
+                self._items.undo(key, owner)
+                return Refusal(Outcome.UNKNOWN, str(lost))
+            item = found
+        self._observed.forget(key)
+        if self.clock.monotonic_ns() >= deadline_ns:
+            undone = self._items.undo(key, owner)
+            return Refusal(Outcome.ERROR if undone else Outcome.UNKNOWN, f"granted after more than its {ttl_ms} ms")
+        return Grant(key, owner, int(item["fence"] or 0), ttl_ms, deadline_ns)
+
+    def _free(self, key: str) -> Clause:
+        """On which condition the key may be taken now."""
+        lapsed = self._observed.lapsed(key)
+        if lapsed is None:
+            return Clause("attribute_not_exists(holder)")
+        return Clause("attribute_not_exists(holder) OR version = :lapsed", texts(lapsed=lapsed))
+
+    def _lease(self, ttl_ms: int) -> Clause:
+        """What is written of a lease."""
+        return Clause("lease_ms = :lease", numbers(lease=ttl_ms))
+
+    def _look(self, key: str, refused: ConditionFailed) -> None:
+        """Learn who is there: from the refusal, where the engine says it, else by a read."""
+        item = self._items.read(key) if refused.item is None else Item(refused.item)
+        if item is not None:
+            self._observed.note(key, item)
+
+    def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
+        self._renewals += 1
+        version = f"{grant.owner}/{self._renewals}"
+        deadline_ns = self.clock.monotonic_ns() + ttl_ms * 1_000_000
+        try:
+            self._items.prolong(grant.key, grant.owner, version, self._lease(ttl_ms))
+        except ConditionFailed:
+            return self._lose(grant, "the item has another holder, or none")
+        except NotDone as refused:
+            return Refusal(Outcome.ERROR, str(refused))
+        except NoAnswer as lost:
+            found = self._items.read(grant.key)
+            if found is None or found["version"] != version:
+                return Refusal(Outcome.UNKNOWN, str(lost))
+        if self.clock.monotonic_ns() >= deadline_ns:
+            self._items.undo(grant.key, grant.owner)
+            return self._lose(grant, f"the renewal took longer than its {ttl_ms} ms")
+        return replace(grant, ttl_ms=ttl_ms, deadline_ns=deadline_ns)
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        try:
+            self._items.free(grant.key, grant.owner)
+        except ConditionFailed:
+            return self._lose(grant, "the item has another holder, or none")
+        except NotDone as refused:
+            return Refusal(Outcome.ERROR, str(refused))
+        except NoAnswer as lost:
+            found = self._items.read(grant.key)
+            # Every grant raises the count: where ours still stands, and no holder, it was this release that freed it.
+            if found is None or found["holder"] is not None or found["fence"] != str(grant.token):
+                return Refusal(Outcome.UNKNOWN, str(lost))
+        return RELEASED
+
+    def _lose(self, grant: Grant, reason: str) -> Refusal:
+        self._told[grant.owner] = reason
+        return Refusal(Outcome.LOST, reason)
+
+    def lost(self, grant: Grant) -> str | None:
+        return self._told.get(grant.owner) or super().lost(grant)
+
+    def close(self) -> None:
+        """There is no session to end: what is held stays until its lease is over, as after a crash."""
+        self._closed = True
+
+    def server_facts(self) -> ServerFacts:
+        return server_facts(self._client, self.endpoint)
+
+
+class ClientClockDynamoDBLock(DynamoDBLock):
+    """Judges a lease by wall clocks: the holder's when it wrote the expiry, the other's when it compares. Unsafe.
+
+    A client whose clock is ahead takes a lease that is not over; one whose clock is behind waits too long.
+    """
+
+    capabilities: ClassVar[Capabilities] = replace(DynamoDBLock.capabilities, client_clock_matters=True)
+
+    def _free(self, key: str) -> Clause:
+        now_ms = self.clock.wall_ns() // 1_000_000
+        return Clause("attribute_not_exists(holder) OR expires_ms < :now", numbers(now=now_ms))
+
+    def _lease(self, ttl_ms: int) -> Clause:
+        expires_ms = self.clock.wall_ns() // 1_000_000 + ttl_ms
+        return Clause("lease_ms = :lease, expires_ms = :expires", numbers(lease=ttl_ms, expires=expires_ms))
+
+    def _look(self, key: str, refused: ConditionFailed) -> None:
+        """Nothing to learn: the item says when it expires."""

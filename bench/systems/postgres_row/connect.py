@@ -1,0 +1,73 @@
+"""Open a lock's session: who notices a dead peer, and when; the guard of the fence; the prepared statements."""
+
+import uuid
+from collections.abc import Mapping
+
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import ClientOptions
+from bench.systems.postgres_row.schema import create_schema
+from bench.systems.postgres_row.session import Session, StatementFailed
+
+_NOT_THERE = ("3F000", "42P01", "42883")  # no such schema, table, function
+
+
+def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[bytes, bytes]) -> Session:
+    """Open a session ready to lock; makes the schema where it is missing. Raises ConnectionError, with the address.
+
+    A client whose cable is pulled says no goodbye. Both ends therefore probe an idle connection and give it up after
+    about one TTL (the system's own default is two hours), and the server looks after clients that wait in its queue.
+    """
+    call_s, ttl_s = options.call_timeout_ms / 1000, -(-options.ttl_ms // 1000)
+    idle_s, interval_s, unanswered_ms = max(1, ttl_s // 2), max(1, ttl_s // 4), max(1000, options.ttl_ms)
+    server_side = {
+        "tcp_keepalives_idle": idle_s,
+        "tcp_keepalives_interval": interval_s,
+        "tcp_keepalives_count": 2,
+        "tcp_user_timeout": unanswered_ms,
+        "client_connection_check_interval": 1000,
+        "statement_timeout": options.call_timeout_ms,
+    }
+    session = Session.open(
+        endpoint,
+        call_s,
+        application_name=f"lockbench {uuid.uuid4().hex}",
+        keepalives_idle=idle_s,
+        keepalives_interval=interval_s,
+        keepalives_count=2,
+        tcp_user_timeout=unanswered_ms,
+        options=" ".join(f"-c {name}={value}" for name, value in server_side.items()),
+    )
+    ready = False
+    try:
+        try:
+            session.execute("SELECT lockbench.guard_fence()", within_s=call_s)
+        except StatementFailed as missing:
+            if missing.sqlstate not in _NOT_THERE:
+                raise
+            create_schema(session, call_s)
+            session.execute("SELECT lockbench.guard_fence()", within_s=call_s)
+        session.prepare(statements, call_s)
+        ready = True
+    except StatementFailed as refused:
+        raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
+    finally:
+        if not ready:
+            session.close()
+    return session
+
+
+def end_backend(session: Session, gone: Session, within_s: float) -> bool:
+    """Through `session`, end the server's side of a session that we closed. True: it, and its transaction, are no more.
+
+    The backend is found by process id *and* the name that only this session had: process ids are used again. It leaves
+    `pg_stat_activity` after it has rolled back, so "not there" means that its locks are free.
+    """
+    rows = session.execute(
+        "SELECT pg_terminate_backend(pid, $3::bigint) FROM pg_stat_activity "
+        "WHERE pid = $1::int AND application_name = $2",
+        str(gone.backend_pid),
+        gone.application_name,
+        str(int(within_s * 1000 / 2)),
+        within_s=within_s,
+    )
+    return all(ended == "t" for (ended,) in rows)

@@ -1,0 +1,156 @@
+"""A row as a lock: `SELECT … FOR UPDATE` in a transaction that stays open while the lock is held.
+
+The token is a sequence value, drawn once the row is held, so tokens are in the order of grants. The end of the
+transaction frees the row, whoever or whatever ends it: no clock is involved, and no TTL.
+"""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
+from bench.systems.postgres_row import statements
+from bench.systems.postgres_row.connect import connect, end_backend
+from bench.systems.postgres_row.facts import server_facts
+from bench.systems.postgres_row.session import SessionLost, StatementFailed
+from bench.systems.postgres_row.transaction import QUERY_CANCELED, RowTransaction
+from bench.systems.wait import Wait
+
+
+class PostgresRowLock(LockClient):
+    """Holds at most one grant at a time, since a session has one transaction."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        fencing_source="sequence, drawn while the row is held",
+        token_rises=True,
+        expiry_judge="connection",
+        lease_scope="none",
+        queue_order="none",  # waiters queue, but a newcomer can take a row between its release and the waiter's waking
+        durability="each release is a commit, durable as fsync and synchronous_commit say",
+        nodes=1,
+        quorum=1,
+        wait_strategies=("try", "poll", "block"),
+    )
+    taking: ClassVar[statements.Taking] = statements.SEQUENCE
+
+    _held: Grant | None = None
+    _closed = False
+
+    def _connect(self) -> None:
+        session = connect(self.endpoint, self.options, statements.prepared(self.taking))
+        self._transaction = RowTransaction(session, self.options.call_timeout_ms)
+
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        if self._held is not None:
+            raise RuntimeError(
+                "this client holds a grant, and has one transaction: release it, or open a second client"
+            )
+        if self._closed:
+            return Refusal(Outcome.ERROR, "this client is closed")
+        end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
+        block_ms = timeout_ms if wait.strategy == "block" else 0  # to block for 0 ms is to try
+        while True:
+            answer = self._ask(key, ttl_ms, block_ms)
+            if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
+                return answer
+            left_ns = end_ns - self.clock.monotonic_ns()
+            if left_ns <= 0:
+                return Refusal(Outcome.TIMEOUT, answer.reason)
+            self.clock.sleep(min(wait.pause_s(), left_ns / 1e9))
+
+    def _ask(self, key: str, ttl_ms: int, block_ms: int) -> Grant | Refusal:
+        """One attempt, which waits on the server if it is to."""
+        try:
+            if not self._transaction.session.alive():  # it held nothing: what follows is not a retry
+                self._connect()
+        except ConnectionError as refused:
+            return Refusal(Outcome.ERROR, str(refused))
+        try:
+            token = self._transaction.take(key, block_ms)
+        except StatementFailed as refused:
+            waited = block_ms > 0 and refused.sqlstate == QUERY_CANCELED
+            return Refusal(Outcome.TIMEOUT if waited else Outcome.ERROR, str(refused))
+        except SessionLost as lost:
+            return self._fate(str(lost))
+        if token is None:
+            return Refusal(Outcome.BUSY, "another has the row")
+        self._held = Grant(key, self._next_owner(), token, ttl_ms, deadline_ns=None)
+        return self._held
+
+    def _fate(self, reason: str) -> Refusal:
+        """An acquire got no answer, and its session is closed. Make sure, by a new session, that it holds nothing."""
+        gone = self._transaction.session
+        try:
+            self._connect()
+            if end_backend(self._transaction.session, gone, self.options.call_timeout_ms / 1000):
+                return Refusal(Outcome.ERROR, f"{reason}; the server has ended that session")
+        except ConnectionError as unanswered:
+            reason = f"{reason}; then {unanswered}"
+        return Refusal(Outcome.UNKNOWN, reason)
+
+    def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
+        """Proves that the transaction lives. PostgreSQL enforces no TTL, so there is nothing to prolong."""
+        if (gone := self.lost(grant)) is not None:
+            return Refusal(Outcome.LOST, gone)
+        try:
+            self._transaction.prove()
+        except (SessionLost, StatementFailed) as lost:
+            return self._lose(str(lost))
+        return replace(grant, ttl_ms=ttl_ms)
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        if (gone := self.lost(grant)) is not None:
+            return Refusal(Outcome.LOST, gone)
+        self._held = None
+        try:
+            self._transaction.commit()
+        except SessionLost as lost:
+            return Refusal(Outcome.UNKNOWN, f"COMMIT was sent, and may have been carried out: {lost}")
+        except StatementFailed as failed:
+            return self._lose(str(failed))
+        return RELEASED
+
+    def lost(self, grant: Grant) -> str | None:
+        if self._held is None or self._held.owner != grant.owner:
+            return "this grant is not the open transaction of its session"
+        if not self._transaction.session.alive():
+            return self._lose("the connection is gone, and with it the transaction").reason
+        return None
+
+    def _lose(self, reason: str) -> Refusal:
+        """Give up the session: whatever the server made of it, its transaction ends with it."""
+        self._held = None
+        self._transaction.session.close()
+        return Refusal(Outcome.LOST, reason)
+
+    def close(self) -> None:
+        self._closed, self._held = True, None
+        self._transaction.session.close()
+
+    def server_facts(self) -> ServerFacts:
+        return server_facts(self._transaction.session, self.options.call_timeout_ms / 1000)
+
+
+class CounterTokenPostgresRowLock(PostgresRowLock):
+    """The token is a counter in the row, raised in the transaction. It is unsound.
+
+    When the holder or its session dies, the transaction is rolled back, counter and all: the next holder is given the
+    same token, and a resource cannot tell the two apart.
+    """
+
+    capabilities: ClassVar[Capabilities] = replace(
+        PostgresRowLock.capabilities, fencing_source="counter in the row", token_rises=False
+    )
+    taking: ClassVar[statements.Taking] = statements.COUNTER
+
+
+class TransactionIdPostgresRowLock(PostgresRowLock):
+    """The token is the transaction's id, which the row shows as `xmin`. It is unsound.
+
+    An UPDATE is given its id before it waits for the row. Whoever comes later has a higher id, and may yet be served
+    first: it takes the row between a release and the waiter's waking. The waiter follows, with a smaller token.
+    """
+
+    capabilities: ClassVar[Capabilities] = replace(
+        PostgresRowLock.capabilities, fencing_source="transaction id", token_rises=False
+    )
+    taking: ClassVar[statements.Taking] = statements.TRANSACTION_ID

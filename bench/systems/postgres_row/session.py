@@ -1,0 +1,207 @@
+"""One PostgreSQL session, driven through libpq's own calls (`psycopg.pq`), every call with a deadline.
+
+psycopg's cursors cost several times the CPU of these calls and wait without limit for a server that has gone silent;
+`psycopg.pq` is the public layer below them. Waiting is a peek at the socket, so it is cooperative under gevent however
+and whenever psycopg was imported. libpq's pipeline mode lets BEGIN and the statement after it travel together.
+"""
+
+import os
+import select
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+from bench.servers.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGconn, PGresult
+
+NOTHING: Mapping[bytes, bytes] = {}
+Command = tuple[bytes, Sequence[bytes]]  # the name of a prepared statement, and its parameters as text
+
+
+class SessionLost(ConnectionError):
+    """The session ended, or fell silent and was given up. The server rolls its transaction back when it notices."""
+
+
+class StatementFailed(Exception):
+    """The server refused a statement of the set-up. `sqlstate` is its five-character code."""
+
+    def __init__(self, result: "PGresult") -> None:
+        super().__init__(result.get_error_message().strip())
+        self.sqlstate = sqlstate(result)
+
+
+class Session:
+    """A connection in pipeline mode. Not shared: one caller at a time."""
+
+    def __init__(self, connection: "PGconn", application_name: str) -> None:
+        self._pg = connection
+        self.application_name = application_name
+        self.closed = False
+        # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
+        self._socket = socket.socket(fileno=os.dup(connection.socket))
+        self.backend_pid = connection.backend_pid
+
+    @classmethod
+    def open(
+        cls, endpoint: Endpoint, within_s: float, application_name: str = "lockbench", **parameters: str | int
+    ) -> Self:
+        """Connect and log in; `parameters` are libpq's, and overrule the endpoint.
+
+        Raises ConnectionError, with the address.
+        """
+        conninfo = make_conninfo("", **{**_conninfo(endpoint), "application_name": application_name, **parameters})
+        deadline = time.monotonic() + within_s
+        pg = pq.PGconn.connect_start(conninfo.encode())
+        connected = False
+        try:
+            while (step := pg.connect_poll()) != pq.PollingStatus.OK:
+                if step == pq.PollingStatus.FAILED or pg.status == pq.ConnStatus.BAD:
+                    raise ConnectionError(f"PostgreSQL at {endpoint}: {pg.get_error_message()}")
+                _until_ready(pg.socket, step == pq.PollingStatus.WRITING, deadline)
+            pg.nonblocking = 1
+            pg.enter_pipeline_mode()
+            session = cls(pg, application_name)
+            connected = True
+        except TimeoutError:
+            raise ConnectionError(f"PostgreSQL at {endpoint} did not let us in within {within_s:g} s") from None
+        finally:
+            if not connected:
+                pg.finish()
+        return session
+
+    def call(self, *commands: Command, within_s: float, prepare: Mapping[bytes, bytes] = NOTHING) -> "list[PGresult]":
+        """Prepare statements (usually none), run prepared ones; all in one round trip.
+
+        Returns one result for each, in order, failures included. Raises SessionLost, and the session is closed then.
+        """
+        pg = self._pg
+        done = False
+        try:
+            for name, sql in prepare.items():
+                pg.send_prepare(name, sql)
+            for name, parameters in commands:
+                pg.send_query_prepared(name, parameters)
+            pg.pipeline_sync()
+            deadline = time.monotonic() + within_s
+            while pg.flush():
+                _until_ready(pg.socket, True, deadline)
+            results = []
+            for _ in range(len(prepare) + len(commands)):
+                results.append(self._result(deadline))
+                self._received(deadline)  # libpq's end mark of each statement, always None
+            self._result(deadline)  # of the synchronisation
+            done = True
+        except (psycopg.OperationalError, OSError) as broken:
+            raise SessionLost(str(broken).strip() or f"no answer within {within_s:g} s") from broken
+        finally:
+            # Also when a greenlet is killed or Ctrl-C arrives in here: the stream is out of step with us then, and a
+            # lock may have been granted to nobody. Closing makes the server roll back.
+            if not done:
+                self.close()
+        return results
+
+    def prepare(self, statements: Mapping[bytes, bytes], within_s: float) -> None:
+        """Prepare statements by name. Raises StatementFailed or SessionLost."""
+        _check(self.call(within_s=within_s, prepare=statements))
+
+    def execute(self, sql: str, *parameters: str, within_s: float) -> list[tuple[str | None, ...]]:
+        """Run one statement; its rows, every cell as text. Raises StatementFailed or SessionLost."""
+        values = [parameter.encode() for parameter in parameters]
+        _, result = _check(self.call((b"", values), within_s=within_s, prepare={b"": sql.encode()}))
+        return [
+            tuple(text(result.get_value(row, column)) for column in range(result.nfields))
+            for row in range(result.ntuples)
+        ]
+
+    def alive(self) -> bool:
+        """Does the session still stand, as far as this machine knows? Reads what has arrived; asks nobody."""
+        try:
+            # Twice: the first read may bring the server's last words, and only the second the end of the stream.
+            self._pg.consume_input()
+            self._pg.consume_input()
+        except psycopg.OperationalError:
+            return False
+        return self._pg.status == pq.ConnStatus.OK
+
+    def in_transaction(self) -> bool:
+        """Is a healthy transaction open? From the server's last answer; asks nobody."""
+        return self._pg.transaction_status == pq.TransactionStatus.INTRANS
+
+    def close(self) -> None:
+        """End the session, and with it its transaction. Idempotent."""
+        self.closed = True
+        self._pg.finish()
+        self._socket.close()
+
+    def _result(self, deadline: float) -> "PGresult":
+        result = self._received(deadline)
+        if result is None or self._pg.status != pq.ConnStatus.OK:  # libpq's way to say that the stream has ended
+            raise psycopg.OperationalError(self._pg.get_error_message())
+        return result
+
+    def _received(self, deadline: float) -> "PGresult | None":
+        pg = self._pg
+        while pg.is_busy():
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
+                raise TimeoutError
+            self._socket.settimeout(remaining_s)
+            self._socket.recv(1, socket.MSG_PEEK)  # waits; the byte stays for libpq
+            pg.consume_input()
+        return pg.get_result()
+
+
+def _conninfo(endpoint: Endpoint) -> dict[str, str | int | None]:
+    """libpq's parameters for an endpoint. With an authority of the user's own, the server's name is checked too."""
+    host, port = endpoint.addresses[0]
+    options, secrets = endpoint.options, endpoint.secrets
+    return {
+        "host": host,
+        "port": port,
+        "dbname": options.get("database", "lockbench"),
+        "user": secrets.get("user", options.get("user", "lockbench")),
+        "password": secrets.get("password"),
+        "sslmode": options.get("sslmode", "verify-full" if "tls_ca" in secrets else "prefer"),
+        "sslrootcert": secrets.get("tls_ca"),
+        "sslcert": secrets.get("tls_cert"),
+        "sslkey": secrets.get("tls_key"),
+        "gssencmode": "disable",  # another round trip at every connect, for an encryption that nobody set up
+        "client_encoding": "UTF8",
+    }
+
+
+def text(cell: bytes | None) -> str | None:
+    """A cell as PostgreSQL writes it, or None for NULL."""
+    return None if cell is None else cell.decode()
+
+
+def failed(result: "PGresult") -> bool:
+    """Did the server refuse this statement, or skip it because an earlier one of the same round trip failed?"""
+    return result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+
+def sqlstate(result: "PGresult") -> str:
+    """The five-character code of a failure; empty where there is none."""
+    return (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+
+
+def _check(results: "list[PGresult]") -> "list[PGresult]":
+    for result in results:
+        if failed(result):
+            raise StatementFailed(result)
+    return results
+
+
+def _until_ready(fd: int, for_writing: bool, deadline: float) -> None:
+    """Wait for a socket that is not ours to peek at yet. `poll`, since `select` ends at 1 024 descriptors."""
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT if for_writing else select.POLLIN)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError

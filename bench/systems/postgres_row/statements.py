@@ -1,0 +1,47 @@
+"""The SQL of the lock, and of the two ways to draw a token that are often advised and are wrong."""
+
+from dataclasses import dataclass
+
+_ROW = "SELECT key FROM lockbench.locks WHERE key = $1 FOR UPDATE"
+# Lifts the time limit of the wait once the row is ours, until the transaction ends: it must not cancel a COMMIT or a
+# renewal on a slow machine.
+_NO_LIMIT = "set_config('statement_timeout', '0', true)"
+
+# The look before the leap is for the variants: while a holder has an uncommitted update of the row, the insert alone
+# would wait for the holder's transaction to end before it could say that there is a conflict.
+_CREATE = """INSERT INTO lockbench.locks (key)
+    SELECT $1 WHERE NOT EXISTS (SELECT FROM lockbench.locks WHERE key = $1) ON CONFLICT DO NOTHING"""
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """How a row is taken and its token drawn: by a statement that waits, and by one that passes over a locked row."""
+
+    waiting: str
+    passing: str
+
+
+# MATERIALIZED keeps the two steps apart: the inner query locks the row, and only then does the outer draw.
+_SEQUENCE = f"WITH held AS MATERIALIZED ({_ROW} SKIP LOCKED) SELECT nextval('lockbench.fence'), {_NO_LIMIT} FROM held"
+SEQUENCE = Taking(waiting=_SEQUENCE.replace(" SKIP LOCKED", ""), passing=_SEQUENCE)
+
+_COUNTER = f"UPDATE lockbench.locks SET counter = counter + 1 WHERE key = $1 RETURNING counter, {_NO_LIMIT}"
+COUNTER = Taking(waiting=_COUNTER, passing=_COUNTER.replace("$1", f"({_ROW} SKIP LOCKED)"))
+
+# An UPDATE is given its transaction id before it waits for the row.
+_ID = f"UPDATE lockbench.locks SET counter = counter WHERE key = $1 RETURNING pg_current_xact_id(), {_NO_LIMIT}"
+TRANSACTION_ID = Taking(waiting=_ID, passing=_ID.replace("$1", f"({_ROW} SKIP LOCKED)"))
+
+
+def prepared(taking: Taking) -> dict[bytes, bytes]:
+    """Every statement of a lock's session, by the name that it is prepared under."""
+    return {
+        b"begin": b"BEGIN ISOLATION LEVEL READ COMMITTED",
+        b"waiting": taking.waiting.encode(),
+        b"passing": taking.passing.encode(),
+        b"create": _CREATE.encode(),
+        b"commit": b"COMMIT",
+        b"rollback": b"ROLLBACK",
+        b"prove": b"SELECT 1",
+        b"limit": b"SELECT set_config('statement_timeout', $1, false)",
+    }

@@ -1,0 +1,149 @@
+"""A lock on one Redis server: one script takes the key and, only when it won, draws the next fencing token."""
+
+from dataclasses import replace
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import (
+    RELEASED,
+    Capabilities,
+    ClientOptions,
+    Grant,
+    LockClient,
+    Outcome,
+    Refusal,
+    Released,
+    ServerFacts,
+)
+from bench.systems.redis.connection import Link
+from bench.systems.redis.polling import ask_until
+from bench.systems.redis.scripts import around_owner_of_set, begin_free, begin_renew, begin_take, bulk, command, names
+from bench.systems.wait import Wait
+
+_BUSY = Refusal(Outcome.BUSY, "held by another owner")
+_LOST = Refusal(Outcome.LOST, "the key is gone or belongs to another owner")
+
+
+class RedisLock(LockClient):
+    """SET NX PX and INCR in one round trip; renew and release only for the owner (https://redis.io/commands/set)."""
+
+    capabilities = Capabilities(
+        fencing_source="INCR of a counter beside the lock, in the script that wins it",
+        token_rises=True,
+        expiry_judge="server",
+        lease_scope="grant",
+        queue_order="none",
+        durability="none; every write with appendfsync always",
+        nodes=1,
+        quorum=1,
+        wait_strategies=("try", "poll"),
+    )
+
+    def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
+        super().__init__(endpoint, options)
+        self._link = Link(endpoint, 0, options.call_timeout_ms, options.clock)
+
+    def close(self) -> None:
+        self._link.close()
+
+    def server_facts(self) -> ServerFacts:
+        return self._link.facts()
+
+    def _connect(self) -> None:
+        self._link.connect()
+
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        return ask_until(self.clock, wait, timeout_ms, lambda: self._attempt(key, ttl_ms))
+
+    def _attempt(self, key: str, ttl_ms: int) -> Grant | Refusal:
+        owner = self._next_owner()
+        try:
+            self._link.open()
+        except RedisError as failure:
+            return Refusal(Outcome.ERROR, f"nothing was sent: {failure}")
+        sent_ns = self.clock.monotonic_ns()
+        try:
+            token = self._take(key, ttl_ms, owner)
+        except RedisError as failure:
+            return self._undo(key, owner, str(failure))
+        if not token:
+            return _BUSY
+        deadline_ns = sent_ns + ttl_ms * 1_000_000
+        if self.clock.monotonic_ns() >= deadline_ns:
+            return self._undo(key, owner, "the reply took longer than the lease")
+        return Grant(key, owner, token, ttl_ms, deadline_ns)
+
+    def _take(self, key: str, ttl_ms: int, owner: str) -> int:
+        """The token when this owner won the key, 0 when another has it."""
+        token: int = self._link.call(begin_take(key, ttl_ms) + bulk(owner))
+        return token
+
+    def _undo(self, key: str, owner: str, failure: str) -> Refusal:
+        """Free what the failed attempt may have taken. Opening the link again ends the lost session first, so a command
+        still on the way cannot take the key after this has looked. Should no new connection be had, the same words have
+        been said on the old one, where they follow the lost command."""
+        free = begin_free(key) + bulk(owner)
+        try:
+            if not self._link.is_open:
+                self._link.abandon(free, settles=False)
+                self._link.open()
+            self._link.call(free)
+        except RedisError as second:
+            return Refusal(Outcome.UNKNOWN, f"{failure}; clean-up failed too: {second}")
+        return Refusal(Outcome.ERROR, f"{failure}; nothing of ours is left")
+
+    def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
+        sent_ns = self.clock.monotonic_ns()
+        try:
+            renewed, _ = self._settle(begin_renew(grant.key, ttl_ms) + bulk(grant.owner))
+        except RedisError as failure:
+            return Refusal(Outcome.UNKNOWN, f"the old lease stands until its deadline: {failure}")
+        if not renewed:
+            return _LOST
+        deadline_ns = sent_ns + ttl_ms * 1_000_000
+        if self.clock.monotonic_ns() >= deadline_ns:
+            undone = self._undo(grant.key, grant.owner, "the renewal took longer than the lease it asked for")
+            return Refusal(Outcome.LOST, undone.reason)
+        return replace(grant, ttl_ms=ttl_ms, deadline_ns=deadline_ns)
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        try:
+            freed, asked_twice = self._settle(begin_free(grant.key) + bulk(grant.owner))
+        except RedisError as failure:
+            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
+        if freed:
+            return RELEASED
+        # After a lost reply an absent key proves nothing: the first release freed it, or the lease had run out before.
+        return Refusal(Outcome.UNKNOWN, "the reply was lost; the key is not ours now") if asked_twice else _LOST
+
+    def _settle(self, packed: bytes) -> tuple[int, bool]:
+        """Ask an owner-checked script; when its reply is lost, once more on a new connection, for both scripts can run
+        twice without harm. Returns the reply and whether it took two."""
+        self._link.open()
+        try:
+            return self._link.call(packed), False
+        except RedisError:
+            if self._link.is_open:  # the server answered, with an error
+                raise
+        self._link.open()
+        return self._link.call(packed), True
+
+
+class NaiveFenceRedisLock(RedisLock):
+    """INCR, then SET NX, as often printed: between the two, a client with a larger number can come, hold and leave."""
+
+    capabilities = replace(
+        RedisLock.capabilities, fencing_source="INCR of a counter, before SET NX, in two round trips", token_rises=False
+    )
+
+    def _take(self, key: str, ttl_ms: int, owner: str) -> int:
+        token = self._draw(key)
+        before, after = around_owner_of_set(key, ttl_ms)
+        won: Any = self._link.call(before + bulk(owner) + after)
+        return token if won else 0
+
+    def _draw(self, key: str) -> int:
+        token: int = self._link.call(command("INCR", names(key)[1]))
+        return token

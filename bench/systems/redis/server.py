@@ -1,0 +1,144 @@
+"""The private redis-servers of a run: one of them here, five for Redlock."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, ResponseError
+
+from bench.servers.endpoint import Endpoint
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.systems.redis.scripts import command
+from bench.systems.redis.wire import ask, parse_info
+
+_FSYNC_POLICIES = ("always", "everysec", "no")
+_CONFIGURED_WITHIN_S = 30.0
+_CONFIG_FILE = "redis.conf"
+_INSTALL = "sudo apt-get install redis-server"
+
+
+class RedisServers(ServerSpec):
+    """One redis-server of 7 or newer, bound to loopback, keeping nothing on disk unless a variant says so."""
+
+    name: ClassVar[str] = "redis"
+    title: ClassVar[str] = "Redis"
+    node_names: ClassVar[tuple[str, ...]] = ("redis",)
+    debian_packages: ClassVar[tuple[str, ...]] = ("redis-server",)
+    compose_services: ClassVar[tuple[str, ...]] = ("redis",)
+    compose_port: ClassVar[int] = 6379
+
+    def find(self) -> Found | Missing:
+        path = shutil.which("redis-server") or shutil.which("redis-server", path=str(Path(sys.prefix) / "bin"))
+        if path is None:
+            return Missing("redis-server", _INSTALL)
+        try:
+            said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+        except (OSError, subprocess.SubprocessError) as failure:
+            return Missing(f"a redis-server that runs ({failure})", _INSTALL)
+        version = re.search(r"\bv=(\S+)", said)
+        return Found({"redis-server": path}, f"redis-server {version[1] if version else said.strip()}")
+
+    def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
+        """Write the settings to a file, not on the command line, so that `configure` can have the server rewrite it:
+        a node that is killed and started again comes back as the variant it was."""
+        launches = []
+        for node in nodes:
+            path = node.directory.resolve() / _CONFIG_FILE
+            path.write_text(self._settings(node), encoding="utf-8")
+            launches.append(Launch((found.programs["redis-server"], str(path))))
+        return launches
+
+    def prove(self, node: Node, pid: int | None) -> str:
+        try:
+            info, directory = ask(node.host, node.port, command("INFO"), command("CONFIG", "GET", "dir"))
+        except (AuthenticationError, InvalidResponse, ResponseError) as answer:
+            raise WrongServer(f"{node.host}:{node.port} does not answer as {node.name} would: {answer}") from answer
+        except RedisError as failure:  # refused, silent, or loading its data
+            raise NotReady(f"{node.name} at {node.host}:{node.port}: {failure}") from failure
+        facts = parse_info(info)
+        if facts.get("loading") != "0":
+            raise NotReady(f"{node.name} at {node.host}:{node.port} is loading its data")
+        if pid is not None:
+            found_in = Path(directory[1].decode())
+            if facts["process_id"] != str(pid) or found_in != node.directory.resolve():
+                raise WrongServer(
+                    f"{node.host}:{node.port} is a redis-server with pid {facts['process_id']} in {found_in}; "
+                    f"{node.name} was started with pid {pid} in {node.directory.resolve()}"
+                )
+        return facts["run_id"]
+
+    def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
+        """`{}`: nothing is kept. `{"durability": "always"}`: an append-only file with that `appendfsync` policy (also
+        `everysec` and `no`, which is the operating system's pace). Raises NotReady when a node does not get there."""
+        policy = variant.get("durability")
+        if set(variant) - {"durability"} or policy not in (None, *_FSYNC_POLICIES):
+            raise ValueError(
+                f"{self.name} has no server variant {dict(variant)}: "
+                f"use durability={'|'.join(_FSYNC_POLICIES)}, or nothing"
+            )
+        wanted = {"appendfsync": policy or "everysec", "appendonly": "yes" if policy else "no", "save": ""}
+        sets = [command("CONFIG", "SET", name, value) for name, value in wanted.items()]
+        for node in nodes:
+            self._ask(node, *sets)
+        for node in nodes:
+            self._await_log(node, wanted)
+
+    def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
+        return Endpoint(tuple((node.host, node.port) for node in nodes))
+
+    def native_durability(self) -> Mapping[str, str]:
+        return {"appendonly": "no", "save": ""}
+
+    def _settings(self, node: Node) -> str:
+        """redis.conf: all that differs from the defaults, or is a promise of this bench that a default might change."""
+        settings = {
+            "bind": node.host,
+            "protected-mode": "yes",
+            "port": str(node.port),
+            "dir": _quoted(str(node.directory.resolve())),
+            "daemonize": "no",
+            "maxmemory": "0",
+            "maxmemory-policy": "noeviction",
+            **{name: value or '""' for name, value in self.native_durability().items()},
+        }
+        return "".join(f"{name} {value}\n" for name, value in settings.items())
+
+    def _await_log(self, node: Node, wanted: Mapping[str, str]) -> None:
+        """Wait until the append-only file is what `wanted` says, then keep the settings over a restart.
+
+        Switching it on starts a rewrite in a child process; until that ends, what is written is not yet durable.
+        """
+        give_up = time.monotonic() + _CONFIGURED_WITHIN_S
+        enabled = "1" if wanted["appendonly"] == "yes" else "0"
+        while True:
+            facts = parse_info(self._ask(node, command("INFO", "persistence"))[0])
+            rewriting = facts["aof_rewrite_in_progress"] != "0" or facts["aof_rewrite_scheduled"] != "0"
+            if facts["aof_enabled"] == enabled and not rewriting:
+                break
+            if time.monotonic() >= give_up:
+                raise NotReady(f"{node.name} did not switch its append-only file within {_CONFIGURED_WITHIN_S:g} s")
+            time.sleep(0.01)  # pace: between two looks at the server's state, bounded by the deadline above
+        if enabled == "1" and facts["aof_last_bgrewrite_status"] != "ok":
+            raise NotReady(f"{node.name} could not write its append-only file in {node.directory}")
+        for name, value in wanted.items():
+            told = self._ask(node, command("CONFIG", "GET", name))[0][1].decode()
+            if told != value:
+                raise NotReady(f"{node.name} has {name} {told!r} instead of {value!r}")
+        if parse_info(self._ask(node, command("INFO", "server"))[0]).get("config_file"):  # a container may have none
+            self._ask(node, command("CONFIG", "REWRITE"))
+
+    def _ask(self, node: Node, *packed: bytes) -> list[Any]:
+        try:
+            return ask(node.host, node.port, *packed)
+        except RedisError as failure:
+            raise NotReady(f"{node.name} at {node.host}:{node.port}: {failure}") from failure
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,75 @@
+"""redis-py's own `Connection`, without its client: ready-packed commands in, replies out, no retry and no pool.
+
+`redis.Redis` puts a pool, retries with pauses and a table of reply converters around each call; on loopback they cost
+several times what the command itself does.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Protocol, cast
+
+from redis.backoff import NoBackoff
+from redis.connection import Connection, SSLConnection
+from redis.retry import Retry
+
+from bench.servers.endpoint import Endpoint
+
+
+class Wire(Protocol):
+    """The part of redis-py's Connection that is used here (it carries few types of its own)."""
+
+    socket_connect_timeout: float | None
+
+    @property
+    def is_connected(self) -> bool: ...
+
+    def connect(self) -> None: ...
+
+    def disconnect(self) -> None: ...
+
+    def send_packed_command(self, command: Iterable[bytes], check_health: bool) -> None: ...
+
+    def read_response(self, *, timeout: float | None = ..., disconnect_on_error: bool = ...) -> Any: ...
+
+
+def parse_info(reply: bytes) -> dict[str, str]:
+    """The `name:value` lines of an INFO reply."""
+    lines = reply.decode("utf-8", "replace").splitlines()
+    return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
+
+
+def new_wire(endpoint: Endpoint, host: str, port: int, timeout_s: float) -> Wire:
+    secrets = endpoint.secrets
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "db": int(endpoint.options.get("database", "0")),
+        "username": secrets.get("user"),
+        "password": secrets.get("password"),
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,  # integers and strings look alike in 2 and 3; 2 needs no HELLO
+        "driver_info": None,  # no CLIENT SETINFO
+    }
+    if "tls_ca" not in secrets and endpoint.options.get("scheme") != "rediss":
+        return cast(Wire, Connection(**options))  # type: ignore[no-untyped-call]
+    return cast(
+        Wire,
+        SSLConnection(
+            ssl_ca_certs=secrets.get("tls_ca"),
+            ssl_certfile=secrets.get("tls_cert"),
+            ssl_keyfile=secrets.get("tls_key"),
+            **options,
+        ),
+    )
+
+
+def ask(host: str, port: int, *packed: bytes, timeout_s: float = 2.0) -> list[Any]:
+    """The replies of one server to a few commands, on a connection of their own. Raises RedisError."""
+    wire = new_wire(Endpoint(((host, port),)), host, port, timeout_s)
+    try:
+        wire.connect()
+        wire.send_packed_command((b"".join(packed),), False)
+        return [wire.read_response() for _ in packed]
+    finally:
+        wire.disconnect()

@@ -1,0 +1,1 @@
+"""Redlock: a majority of five independent Redis servers."""
