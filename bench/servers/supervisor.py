@@ -272,7 +272,7 @@ class Supervisor:
             for spec in specs:
                 progress(f"stopping {spec.title}")
                 stopped += self._stop_strays(spec)
-            shutil.rmtree(self._outside, ignore_errors=True)  # nobody would look for data outside the home
+                shutil.rmtree(self._outside / spec.name, ignore_errors=True)  # nobody would look for data out there
             return stopped
 
     def _stop_strays(self, spec: ServerSpec) -> list[str]:

@@ -1,0 +1,147 @@
+"""One key's queue of contenders, as a session sees and changes it. It finds or deletes every node that it made."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kazoo.exceptions import ConnectionLoss, KazooException, NoNodeError, SessionExpiredError
+from kazoo.protocol.states import KazooState
+
+from bench.systems.zookeeper.names import own_name
+from bench.systems.zookeeper.session import NoAnswer, Session
+
+
+class Place(NamedTuple):
+    """A contender's node, and the session that must still live for the node to be ours."""
+
+    parent: str
+    name: str
+    czxid: int
+    session: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.parent}/{self.name}"
+
+
+class Contenders:
+    """One client's dealings with queues. Methods raise KazooException unless they say otherwise."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._kazoo = session.kazoo
+        self._moved = self._kazoo.handler.event_object()
+        self._orphans: set[tuple[str, str]] = set()  # parent and prefix of nodes of ours that may still be there
+        self._kazoo.add_listener(self._state_changed)
+
+    def enqueue(self, parent: str, prefix: str) -> tuple[Place, list[str]]:
+        """Create our node, then read the queue: both in one latency, since a session's requests keep their order."""
+        while True:
+            created = self._kazoo.create_async(
+                f"{parent}/{prefix}", b"", ephemeral=True, sequence=True, include_data=True
+            )
+            listed = self._kazoo.get_children_async(parent)
+            try:
+                path, stat = self._session.answer(created)
+                names = self._session.answer(listed)
+            except NoNodeError:  # the first use of this key, or somebody deleted its queue
+                self._session.ask(lambda: self._kazoo.ensure_path_async(parent))
+                continue
+            except ConnectionLoss:  # the reply is lost, and perhaps the request: our node tells which
+                return self._found_again(parent, prefix)
+            except NoAnswer:
+                created.rawlink(lambda _: self._sweep_soon())
+                raise
+            return Place(parent, path.rpartition("/")[2], stat.czxid, stat.ephemeralOwner), names
+
+    def _found_again(self, parent: str, prefix: str) -> tuple[Place, list[str]]:
+        names = self.read_synced(parent)
+        name = own_name(names, prefix)
+        stat = self._session.ask(lambda: self._kazoo.exists_async(f"{parent}/{name}")) if name else None
+        if name is None or stat is None:
+            raise ConnectionLoss("the connection broke before the create was done")
+        return Place(parent, name, stat.czxid, stat.ephemeralOwner), names
+
+    def read(self, parent: str, patience_s: float) -> list[str]:
+        names: list[str] = self._session.ask(lambda: self._kazoo.get_children_async(parent), patience_s)
+        return names
+
+    def read_synced(self, parent: str) -> list[str]:
+        """The queue as the leader has it, after everything this session sent before, also through another server."""
+        names: list[str] = self._after_sync(parent, lambda: self._kazoo.get_children_async(parent))
+        return names
+
+    def holds(self, place: Place) -> bool:
+        """Is our node still there, by the leader's word? A follower may not have heard yet that a session expired."""
+        stat = self._after_sync(place.parent, lambda: self._kazoo.exists_async(place.path))
+        return stat is not None and stat.czxid == place.czxid
+
+    def _after_sync(self, parent: str, look: Callable[[], Any]) -> Any:
+        def send() -> Any:
+            self._kazoo.sync_async(parent)  # answered in order, so there is no need to wait for this one
+            return look()
+
+        return self._session.ask(send)
+
+    def wait_behind(self, path: str, seconds: float) -> None:
+        """Wait until the node at `path` is gone, the connection breaks, or `seconds` are over. May return early."""
+        self._moved.clear()
+        try:
+            # A get: it sets no watch when the node is gone already, where the watch of an exists would stay for ever.
+            # And one method for all waits: kazoo keeps watchers in a set, so those of timed-out waits do not pile up.
+            self._session.ask(lambda: self._kazoo.get_async(path, watch=self._wake), seconds)
+        except NoNodeError:
+            return
+        self._moved.wait(seconds)
+
+    def delete(self, parent: str, prefix: str, name: str) -> bool:
+        """Delete a node of ours. False: it was gone, and not by an earlier try of ours whose reply was lost.
+
+        When the server's answer cannot be had, the node is looked for again after the next connection.
+        """
+        tries = 0
+
+        def send() -> Any:
+            nonlocal tries
+            tries += 1
+            return self._kazoo.delete_async(f"{parent}/{name}")
+
+        self._orphans.add((parent, prefix))
+        try:
+            self._session.ask(send)
+            done = True
+        except NoNodeError:
+            done = tries > 1
+        self._orphans.discard((parent, prefix))
+        return done
+
+    def withdraw(self, parent: str, prefix: str, name: str | None) -> bool:
+        """Leave no node of ours in the queue, named or not. False: that is not known now, and is seen to later."""
+        self._orphans.add((parent, prefix))
+        try:
+            name = name or own_name(self.read_synced(parent), prefix)
+            if name:
+                self.delete(parent, prefix, name)
+        except (NoNodeError, SessionExpiredError):
+            pass  # without the queue, or the session, there is no node of ours either
+        except KazooException:
+            return False
+        self._orphans.discard((parent, prefix))
+        return True
+
+    def _wake(self, _: Any) -> None:
+        self._moved.set()
+
+    def _state_changed(self, state: str) -> None:
+        if state == KazooState.LOST:
+            self._orphans.clear()  # the servers delete what belonged to the session
+        elif state == KazooState.CONNECTED:
+            self._sweep_soon()
+
+    def _sweep_soon(self) -> None:
+        # At once, not at the next acquire: an idle client's pings would keep its own forgotten node before all others.
+        if self._orphans:
+            self._kazoo.handler.spawn(self._sweep)
+
+    def _sweep(self) -> None:
+        for parent, prefix in tuple(self._orphans):
+            self.withdraw(parent, prefix, None)
