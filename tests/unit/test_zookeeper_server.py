@@ -106,8 +106,15 @@ def test_a_foreign_server_may_keep_its_settings_to_itself(tmp_path: Path) -> Non
         with pytest.raises(WrongServer):
             SPEC.prove(node_at(port, tmp_path), os.getpid())
     assert facts.version == "3.9.2"
-    assert facts.durability["role"] == "leader"
     assert facts.durability["forceSync"] == "not told"
+
+
+def test_every_member_tells_the_same_identity(tmp_path: Path) -> None:
+    told = set()
+    for member in (1, 2):
+        with listener({"srvr": "Mode: follower\n", "conf": conf(tmp_path / str(member), member)}) as port:
+            told.add(read_facts(("127.0.0.1", port), 2.0).identity)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize(("syncs", "told"), [("17", "yes"), ("0", "no")])
