@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from bench.servers.ports import PortTaken, claim_ports, free_ports
@@ -18,19 +17,10 @@ from bench.servers.settings import ServerSettings, Settings
 from bench.servers.spec import WrongServer
 from bench.servers.state import HomeBusy, exclusive
 from bench.servers.supervisor import NotRunning, ServersError, Supervisor
+from tests.processes import running_in
 from tests.servers.toy import AbsentServers, SilentServers, StillbornServers, ToyServers
 
 TOY = ToyServers()
-
-
-def toys_of(home: Path) -> list[psutil.Process]:
-    """Every living process whose command line mentions this home."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = " ".join(process.info["cmdline"] or [])
-        if str(home) in words and process.info["status"] != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
-            found.append(process)
-    return found
 
 
 @pytest.fixture
@@ -38,7 +28,7 @@ def supervisor(tmp_path: Path):
     one = Supervisor(tmp_path)
     yield one
     one.down([TOY])
-    assert not toys_of(tmp_path)
+    assert not running_in(tmp_path)
 
 
 def test_up_status_down(supervisor: Supervisor) -> None:
@@ -72,13 +62,13 @@ def test_up_replaces_a_half_dead_set(supervisor: Supervisor) -> None:
 def test_a_server_that_dies_says_why(supervisor: Supervisor) -> None:
     with pytest.raises(Died, match="the toy is broken on purpose"):
         supervisor.up([StillbornServers()])
-    assert not toys_of(supervisor.home)
+    assert not running_in(supervisor.home)
 
 
 def test_a_server_that_never_listens_is_stopped(supervisor: Supervisor) -> None:
     with pytest.raises(TooLate, match="toy-1 was not ready in time"):
         supervisor.up([SilentServers()])
-    assert not toys_of(supervisor.home)
+    assert not running_in(supervisor.home)
 
 
 def test_a_missing_server_names_the_command(tmp_path: Path) -> None:
@@ -114,7 +104,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         settings = Settings(servers={"redis": ServerSettings(first_port=port)})
         with pytest.raises(PortTaken, match="Choose another first_port"):
             Supervisor(tmp_path, settings).up([TOY])
-    assert not toys_of(tmp_path)
+    assert not running_in(tmp_path)
 
 
 def test_free_ports_are_distinct() -> None:
@@ -126,6 +116,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from bench.servers import supervisor
+from tests.processes import running_in
 from tests.servers.toy import ToyServers
 one = supervisor.Supervisor(Path(sys.argv[1]))
 if sys.argv[2] == "while starting":
@@ -144,9 +135,9 @@ def test_strays_of_a_killed_lockbench_are_found(supervisor: Supervisor, moment: 
     root = Path(__file__).parents[2]
     ended = subprocess.run([sys.executable, "-c", KILLED, str(supervisor.home), moment], cwd=root, timeout=30)
     assert ended.returncode == -signal.SIGKILL
-    assert len(toys_of(supervisor.home)) == nodes
+    assert len(running_in(supervisor.home)) == nodes
     assert len(supervisor.down([TOY])) == nodes
-    assert not toys_of(supervisor.home)
+    assert not running_in(supervisor.home)
 
 
 def test_a_process_that_is_not_ours_is_never_touched(supervisor: Supervisor) -> None:

@@ -1,0 +1,1 @@
+"""No lock at all: what the instrument itself costs."""

@@ -1,0 +1,27 @@
+"""Finding what a test left running."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+
+def running_in(folder: Path) -> list[psutil.Process]:
+    """Every living process, other than this one, whose command line names a path under `folder`."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        words = " ".join(process.info["cmdline"] or [])
+        if str(folder) in words and process.info["status"] != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
+            found.append(process)
+    return found
+
+
+def ended_within(folder: Path, seconds: float) -> bool:
+    """Do all processes of `folder` end by themselves in time?"""
+    deadline = time.monotonic() + seconds
+    while alive := running_in(folder):
+        _, alive = psutil.wait_procs(alive, timeout=max(0.0, deadline - time.monotonic()))
+        if alive:
+            return False
+    return True
