@@ -8,10 +8,13 @@ import psutil
 
 
 def running_in(folder: Path) -> list[psutil.Process]:
-    """Every living process, other than this one, whose command line names a path under `folder`."""
+    """Every living process, other than this one, that works in `folder` or names it on its command line.
+
+    Both are asked: Redis and Postgres write titles of their own over their command lines.
+    """
     found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = " ".join(process.info["cmdline"] or [])
+    for process in psutil.process_iter(["cmdline", "cwd", "status"]):
+        words = " ".join([process.info["cwd"] or "", *(process.info["cmdline"] or [])])
         if str(folder) in words and process.info["status"] != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
             found.append(process)
     return found

@@ -73,8 +73,12 @@ def _find_dynalite() -> Found | Missing:
 
 
 def _module_folders() -> Iterator[Path]:
-    """`node_modules` folders that may have dynalite: lockbench's own, then that of a `dynalite` in the path."""
+    """`node_modules` folders that may have dynalite: the home's, the checkout's, that of a `dynalite` in the path.
+
+    The checkout's too, since LOCKBENCH_HOME moves running servers, and programs need not be installed again for it.
+    """
     yield Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")).resolve() / "npm" / "node_modules"
+    yield Path(__file__).resolve().parents[3] / ".lockbench" / "npm" / "node_modules"
     on_path = shutil.which("dynalite")
     if on_path is not None:
         yield Path(on_path).resolve().parent.parent  # node_modules/dynalite/cli.js
