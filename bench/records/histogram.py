@@ -13,7 +13,7 @@ from typing import Self
 
 from hdrh.histogram import HdrHistogram
 
-_SIGNIFICANT_BITS = 11
+SIGNIFICANT_BITS = 11
 _HDR_LOWEST_NS = 1
 _HDR_HIGHEST_NS = 3_600_000_000_000  # one hour; longer values are refused, never dropped
 _HDR_DIGITS = 3
@@ -21,7 +21,7 @@ _HDR_DIGITS = 3
 
 def bucket_ns(value_ns: int) -> int:
     """The lower edge, in ns, of the bucket that holds `value_ns`."""
-    shift = value_ns.bit_length() - _SIGNIFICANT_BITS
+    shift = value_ns.bit_length() - SIGNIFICANT_BITS
     return value_ns if shift <= 0 else value_ns >> shift << shift
 
 

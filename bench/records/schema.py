@@ -24,7 +24,9 @@ from pydantic import BaseModel, ConfigDict, Field
 SCHEMA_VERSION = 1
 
 # One row an operation in events.parquet; instants in nanoseconds of CLOCK_MONOTONIC (one clock for all processes of a
-# machine). `released_ns` is 0 where nothing was held; `token` is -1 where there is none; `key` is the key's index.
+# machine). `acquired_ns` is when the acquire was answered, whatever the answer; `released_ns` is when the release was
+# *sent* (the client stops believing before the server knows), 0 where nothing was held; `released` is the release's
+# outcome, "" where nothing was held; `token` is -1 where there is none; `key` is the key's index.
 EVENT_COLUMNS = (
     "client",
     "key",

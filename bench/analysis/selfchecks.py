@@ -1,0 +1,317 @@
+"""The self-checks of a run: whether its numbers may be believed, decided from its records alone.
+
+Each check is a pure function of the plan, the measurement and the events, so that checks that are added later can be
+run on stored campaigns. A failed check of severity `void` empties the run's cells; one of severity `note` becomes a
+footnote.
+
+How hard a check is depends on what the workload claims. `uncontended` claims a latency: where operations of several
+clients queued for the generator's own processor, the latency is the generator's, and the run is void. `contended` and
+`saturation` claim how a lock behaves under pressure: a busy generator turns their throughput into a lower and their
+latencies into an upper bound, which is a note. A violated promise of the lock itself (two holders, tokens that fall)
+voids any workload: the number belongs to something that is not a lock.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
+from bench.records.histogram import LatencyHistogram
+from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
+
+GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
+_LAG = "loop_lag/all"
+_LAG_SHARE_LIMIT = 0.5  # of the median acquire
+_LAG_FLOOR_US = 250.0  # less than this is within a busy machine's noise, whatever the latency
+_STALL_SHARE_LIMIT = 0.25  # of the lease
+_ERROR_SHARE_LIMIT = 0.01
+_ABORTED_SHARE_LIMIT = 0.01
+_BLOCKED_LIMIT = 0.5  # of single acquires
+_WAIT_FLOOR_US = 500.0  # an answer that comes sooner leaves little time in which something could overlap
+_SPEEDUP_LIMIT = 1.2
+_FAILURES = ("lost", "unknown", "error")
+
+_CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
+
+
+def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
+    """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
+    return Checked(checks=self_checks(plan, measured, read_events(events_path)))
+
+
+def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:
+    """All checks, in the order in which a reader should see them."""
+    return tuple(check(plan, measured, events) for check in _CHECKS)
+
+
+# -- was everything counted ------------------------------------------------------------------------------------------
+
+
+def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Merged histograms, the processes' own counts, and the events hold the same operations."""
+    in_histograms = {name: LatencyHistogram.decode(text).total for name, text in measured.histograms.items()}
+    acquires = _by_outcome(measured, "acquire")
+    return _check(
+        "counts_agree",
+        in_histograms == measured.counts and acquires == events.acquires,
+        Severity.VOID,
+        f"histograms {sum(in_histograms.values())}, counts {sum(measured.counts.values())}, "
+        f"acquires {sum(acquires.values())}, events {sum(events.acquires.values())}",
+        "equal, outcome by outcome",
+        "every operation is in the histograms, the counts and the events",
+        "operations were lost between the load processes and the record; look for discarded reports in log.txt",
+    )
+
+
+def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Locust's own statistics counted the same acquires, by another way through its workers and master."""
+    acquires = sum(_by_outcome(measured, "acquire").values())
+    return _check(
+        "locust_agrees",
+        measured.locust_requests == acquires,
+        Severity.VOID,
+        f"Locust {measured.locust_requests}, recorder {acquires}",
+        "equal",
+        "Locust counted the same acquires",
+        "Locust and the recorder counted different acquires; look for discarded reports in log.txt",
+    )
+
+
+def aborted(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Operations that were cut off at the end are in no histogram, and they were the slow ones."""
+    share = measured.aborted / max(1, measured.aborted + sum(_by_outcome(measured, "acquire").values()))
+    return _check(
+        "aborted",
+        measured.aborted == 0,
+        Severity.VOID if share > _ABORTED_SHARE_LIMIT else Severity.NOTE,
+        f"{measured.aborted} ({share:.2%})",
+        f"none; more than {_ABORTED_SHARE_LIMIT:.0%} voids the run",
+        "every operation that began in the window was seen to its end",
+        "operations were cut off at the end of the run, so the longest waits are missing; give it more time",
+    )
+
+
+def errors(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Operations that ended in `lost`, `unknown` or `error`, whether acquires or releases."""
+    both = (_by_outcome(measured, "acquire"), _by_outcome(measured, "release"))
+    failed = sum(outcomes.get(word, 0) for outcomes in both for word in _FAILURES)
+    share = failed / max(1, sum(sum(outcomes.values()) for outcomes in both))
+    common = next(iter(measured.errors), "no reason was recorded")
+    return _check(
+        "errors",
+        failed == 0,
+        Severity.VOID if share > _ERROR_SHARE_LIMIT else Severity.NOTE,
+        f"{failed} ({share:.2%})",
+        f"none; more than {_ERROR_SHARE_LIMIT:.0%} voids the run",
+        "no operation failed",
+        f"{failed} operations failed, most often with: {common}",
+    )
+
+
+# -- did the generator measure itself --------------------------------------------------------------------------------
+
+
+def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """The processor time of the load processes. Above the limit clients queue for it.
+
+    With no more clients than processes nobody queues: a client that computes all the time is slow by itself, and that
+    is its own, true latency (the client's cost is part of every system's).
+    """
+    share = measured.generator_cpu_s / max(1e-9, measured.window_s * measured.generator_processes)
+    alone = plan.workload.clients <= measured.generator_processes
+    bound = plan.workload.name != "uncontended"
+    return _check(
+        "generator_cpu",
+        alone or share <= GENERATOR_CPU_LIMIT,
+        Severity.NOTE if bound else Severity.VOID,
+        f"{share:.2f} of a processor for each load process",
+        "one client for each process: none" if alone else f"{GENERATOR_CPU_LIMIT:.2f}",
+        "the load generator had processor time to spare" if not alone else "no client queued for the load generator",
+        "generator-bound: throughput is at least, and latencies are at most, what is shown; use more processes"
+        if bound
+        else "clients queued for the load generator's processor, so the latency is its own; use more processes",
+    )
+
+
+def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """How long a response waited for its client's turn, at the median, over what waking up costs anyway."""
+    lag_us = _quantile_us(measured, _LAG, 0.5)
+    excess_us = max(0.0, lag_us - measured.self_observations.get("loop_lag_idle_us_p50", 0.0))
+    limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * _quantile_us(measured, "acquire/acquired", 0.5))
+    alone = plan.workload.clients <= measured.generator_processes
+    return _check(
+        "loop_lag",
+        alone or excess_us <= limit_us,
+        Severity.VOID if plan.workload.name == "uncontended" else Severity.NOTE,
+        f"{excess_us:.0f} µs over the idle loop's at the median",
+        "one client for each process: none" if alone else f"{limit_us:.0f} µs",
+        "responses were taken up promptly",
+        "responses waited for the generator's event loop, so latencies are at most those shown; use more processes",
+    )
+
+
+def loop_stall(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """A generator that stands still lets its own leases run out, and then looks like a broken lock."""
+    stall_ms = _quantile_us(measured, _LAG, 1.0) / 1e3
+    limit_ms = _STALL_SHARE_LIMIT * plan.workload.ttl_ms
+    return _check(
+        "loop_stall",
+        stall_ms <= limit_ms,
+        Severity.VOID,
+        f"{stall_ms:.1f} ms at the longest",
+        f"{limit_ms:.0f} ms, a quarter of the lease",
+        "the load generator never stood still for long",
+        "the load generator stood still so long that leases may have run out by its fault; measure again undisturbed",
+    )
+
+
+def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Acquires of different keys ran side by side in one process before the warm-up.
+
+    They cannot, and need not, where a call leaves the process nothing to wait for: `null`, `memory`, or a server on
+    loopback that answers before its client looks for the answer.
+    """
+    seen = measured.self_observations
+    # A client library that blocks the process: the next call begins only after the last one has ended.
+    blocks = seen.get("overlap_blocked_share", 0.0) > _BLOCKED_LIMIT and not seen.get("overlap_rounds_overlapping")
+    # One that queues its callers for a lock of its own: all calls begin, and take as long as one after another,
+    # although most of that time is waiting.
+    wait_us = seen.get("overlap_wait_us", 0.0)
+    mostly_waiting = wait_us >= max(_WAIT_FLOOR_US, 0.5 * seen.get("overlap_alone_us", 0.0))
+    queues = mostly_waiting and seen.get("overlap_speedup", _SPEEDUP_LIMIT) < _SPEEDUP_LIMIT
+    # A server with one thread, or one that shares its processors with everything else, looks the same from its clients.
+    # So only where there is no server is it certain that the client queues; and one client has nobody to queue behind.
+    has_server = measured.facts_before.nodes > 0
+    alone = plan.workload.clients <= measured.generator_processes
+    observed = "not observed"
+    if seen.get("overlap_rounds"):
+        observed = (
+            f"calls overlapped in {seen['overlap_rounds_overlapping']:.0f} of {seen['overlap_rounds']:.0f} rounds, "
+            f"{seen['overlap_speedup']:.1f} times as fast as one after another; {seen['overlap_blocked_share']:.0%} of "
+            "single calls blocked the process"
+        )
+    return _check(
+        "overlap",
+        bool(seen.get("overlap_rounds")) and not blocks and (not queues or (has_server and alone)),
+        Severity.NOTE if queues and has_server and not blocks else Severity.VOID,
+        observed,
+        f"some overlap, or {_SPEEDUP_LIMIT} times as fast, where there is anything to wait for",
+        "calls of several clients run side by side in one load process",
+        "calls at once took as long as one after another: the server, or its client library, takes one at a time"
+        if queues and not blocks
+        else "clients of one process run one after another: their library blocks the loop, and nothing was concurrent",
+    )
+
+
+# -- did the lock keep its promises ----------------------------------------------------------------------------------
+
+
+def mutual_exclusion(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """No two holds of one key at one instant, from the answer to the acquire to the sending of the release."""
+    holds = events.holds
+    doubles = overlaps(holds)
+    given_twice = int(overlaps(holds, plan.workload.ttl_ms).sum())
+    count = int(doubles.sum())
+    where = f"; first on key {holds.key[doubles][0]}, client {holds.client[doubles][0]}" if count else ""
+    return _check(
+        "mutual_exclusion",
+        count == 0,
+        Severity.VOID,
+        f"{count} of {len(holds)} holds began during another{where}",
+        "none",
+        "no two clients held one key at one time",
+        f"two clients held one key at one time ({given_twice} times within the first one's lease); this was no lock"
+        if given_twice
+        else "holds outlived their leases: the hold is longer than the TTL, or the load generator stood still",
+    )
+
+
+def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Fencing tokens rise with every grant of a key. Without tokens there is nothing to break."""
+    falls = token_regressions(events.holds)
+    count = int(falls.sum())
+    with_token = int((events.holds.token != -1).sum())
+    where = f"; first on key {events.holds.key[falls][0]}, token {events.holds.token[falls][0]}" if count else ""
+    return _check(
+        "token_order",
+        count == 0,
+        Severity.VOID,
+        f"{count} of {with_token} tokens not above the one before{where}",
+        "none",
+        "fencing tokens rose with every grant" if with_token else "there are no fencing tokens to judge",
+        "a later holder got no higher fencing token, so the protected resource could not have told the two apart",
+    )
+
+
+def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """In the contended workload somebody had to wait; a generator that serialises its clients would never notice.
+
+    A client without any event waited from before the window until after it: every client was at work when it opened.
+    """
+    asked = plan.workload.name == "contended" and plan.workload.clients > 1
+    refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
+    met = int(waited(events.holds).sum())
+    starved = max(0, plan.workload.clients - events.clients)
+    return _check(
+        "contention",
+        not asked or refused + met + starved > 0,
+        Severity.VOID,
+        f"{met} holds had to wait, {refused} acquires were refused, {starved} clients waited all the time",
+        "at least one" if asked else "none is due in this workload",
+        "clients did meet at the lock" if asked else "clients were not meant to meet",
+        "no client ever met a held lock, so nothing was contended; hold longer, or look for a blocking client",
+    )
+
+
+def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """The same server, with the same settings, answered before and after."""
+    before, after = measured.facts_before, measured.facts_after
+    return _check(
+        "server_identity",
+        before == after,
+        Severity.VOID,
+        before.identity if before == after else f"{before.identity} before, {after.identity} after",
+        "the same before and after",
+        "the same server answered before and after",
+        "the server restarted, changed its settings or was another one after the run; measure again",
+    )
+
+
+_CHECKS: tuple[_CheckFunction, ...] = (
+    mutual_exclusion,
+    token_order,
+    server_identity,
+    errors,
+    overlap,
+    contention,
+    generator_cpu,
+    loop_lag,
+    loop_stall,
+    aborted,
+    counts_agree,
+    locust_agrees,
+)
+
+
+def _check(
+    name: str, passed: bool, severity: Severity, observed: str, limit: str, when_passed: str, when_failed: str
+) -> Check:
+    return Check(
+        name=name,
+        passed=passed,
+        severity=severity,
+        observed=observed,
+        limit=limit,
+        message=when_passed if passed else when_failed,
+    )
+
+
+def _by_outcome(measured: Measured, phase: str) -> dict[str, int]:
+    """Counts of one phase by outcome."""
+    start = f"{phase}/"
+    return {name.removeprefix(start): count for name, count in measured.counts.items() if name.startswith(start)}
+
+
+def _quantile_us(measured: Measured, name: str, fraction: float) -> float:
+    """A quantile of a histogram in µs; 0 where it is missing or empty."""
+    text = measured.histograms.get(name)
+    return (LatencyHistogram.decode(text).quantile_ns(fraction) or 0.0) / 1e3 if text else 0.0

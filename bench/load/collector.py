@@ -1,0 +1,150 @@
+"""What all load processes recorded, added up where Locust's master is (or in the only process), and written down at the
+end.
+
+Reports travel inside Locust's own worker reports, so Locust's counts and ours for the same operations arrive in one
+message or not at all. The end of a test is not Locust's: its `test_stop` fires while reports are still on their way. A
+worker says itself that its window is over, together with its own totals, and the master stops the test when all have
+said so.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gevent
+from locust.env import Environment
+from locust.rpc import Message
+from locust.runners import STATE_MISSING, MasterRunner
+
+from bench.load.options import LoadSettings
+from bench.load.process import WINDOW
+from bench.load.recorder import Tally
+from bench.load.result import write_failure, write_result
+
+_LOST_WORKER_INTERVAL_S = 1.0
+_EXIT_CODE = 1
+
+_log = logging.getLogger("lockbench")
+
+
+class Collector:
+    """The sum over all load processes of one test, and the decision when it ends."""
+
+    def __init__(self, environment: Environment, settings: LoadSettings | None) -> None:
+        self.environment = environment
+        self.settings = settings
+        self.tallies: dict[str, Tally] = {}  # by system
+        self.failure: str | None = None
+        self._ready: dict[str, int] = {}  # connected clients by process
+        self._expected: frozenset[str] = frozenset()  # the processes that measure, once the window is announced
+        self._ends: dict[str, Mapping[str, Any]] = {}
+        self._stopping = False
+
+    # -- the window ----------------------------------------------------------------------------------------------
+
+    def on_ready(self, message: Message) -> None:
+        """A process has so many connected clients. When all clients of the test are, the warm-up begins everywhere."""
+        self._ready[message.node_id] = message.data["ready"]
+        runner = self._runner
+        if not self._expected and sum(self._ready.values()) >= runner.target_user_count > 0:
+            self._expected = frozenset(self._ready)
+            _log.info("all %d clients are connected; the warm-up begins", runner.target_user_count)
+            runner.send_message(WINDOW, {})
+            if isinstance(runner, MasterRunner):
+                gevent.spawn(self._watch_workers, runner)
+
+    def _watch_workers(self, runner: MasterRunner) -> None:
+        while not self._stopping:
+            gevent.sleep(_LOST_WORKER_INTERVAL_S)  # pace: Locust itself notices a silent worker after 3-4 s
+            alive = {node.id for node in runner.clients.all if node.state != STATE_MISSING}
+            if self._expected - alive and not self._stopping:
+                self.fail("a load worker was lost in the middle of the test; its operations cannot be counted")
+
+    def add(self, node: str, report: Mapping[str, Any]) -> None:
+        """Merge what one process recorded since its last report. Raises KeyError for a report that is none."""
+        for system, message in report["tallies"].items():
+            self.tallies.setdefault(system, Tally()).add(Tally.from_message(message))
+        if "end" in report and node not in self._ends:
+            self._ends[node] = report["end"]
+            if self._expected and self._expected <= self._ends.keys():
+                self._stop()
+
+    def reset(self) -> None:
+        """Forget what was counted so far, as Locust does with its own numbers."""
+        self.tallies.clear()
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def fail(self, reason: str) -> None:
+        """End the test for one reason, told once: in the log, and among the exceptions of the web page."""
+        if self.failure is not None or self._stopping:
+            return
+        self.failure = reason
+        _log.error("the test was stopped: %s", reason)
+        self._runner.log_exception("lockbench", reason, "")
+        if self._headless:
+            self.environment.process_exit_code = _EXIT_CODE
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopping = True
+        # In a greenlet of its own: stopping kills the greenlets of the runner, and this call is made from one of them.
+        gevent.spawn(self._runner.quit if self._headless else self._runner.stop)
+
+    def finish(self) -> None:
+        """Write the result, or why there is none, if a folder was named. Called when Locust quits."""
+        folder = self.settings.record_into if self.settings else None
+        if folder is None:
+            return
+        if self.failure is None and not (self._expected and self._expected <= self._ends.keys()):
+            self.failure = "the load generator was stopped before its window was over"
+        if self.failure is not None:
+            write_failure(folder, self.failure)
+        else:
+            write_result(folder, self._result(folder))
+
+    def _result(self, folder: Path) -> dict[str, Any]:
+        (merged,) = self.tallies.values()
+        ends = [self._ends[node] for node in sorted(self._expected)]
+        totals: Counter[str] = Counter()
+        for end in ends:
+            lag = Tally.from_message(end["lag"])
+            merged.add(lag)
+            totals.update(end["totals"])
+            totals.update(lag.counts)
+        # The histograms are the sum of what arrived, the counts the sum of what each process says it counted. Should a
+        # report ever be lost on the way, the two differ, and the run's self-check says so.
+        if totals != merged.counts or sum(end["aborted"] for end in ends) != merged.aborted:
+            _log.error(
+                "counts differ: the workers counted %s, the master received %s", dict(totals), dict(merged.counts)
+            )
+        return {
+            **merged.to_message(),
+            "counts": dict(totals),
+            "started_at": min(end["started_at"] for end in ends),
+            "cpu_s": sum(end["cpu_s"] for end in ends),
+            "processes": len(ends),
+            "locust_requests": self._locust_requests(),
+            "observations": _worst([end["observations"] for end in ends]),
+            "rows": [end["rows"] for end in ends],
+        }
+
+    def _locust_requests(self) -> int:
+        entries = self._runner.stats.entries.items()
+        return sum(entry.num_requests for (name, _), entry in entries if name.startswith("acquire"))
+
+    @property
+    def _runner(self) -> Any:
+        return self.environment.runner
+
+    @property
+    def _headless(self) -> bool:
+        return bool(self.environment.parsed_options and self.environment.parsed_options.headless)
+
+
+def _worst(observations: list[Mapping[str, float]]) -> dict[str, float]:
+    """Of each observation the least favourable among the processes: the least overlap, the most of anything else."""
+    better_high = ("overlap_rounds", "overlap_rounds_overlapping", "overlap_speedup")
+    return {name: (min if name in better_high else max)(one[name] for one in observations) for name in observations[0]}

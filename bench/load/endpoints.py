@@ -1,0 +1,76 @@
+"""Where a load process finds the servers of a system.
+
+LOCKBENCH_ENDPOINT_<SYSTEM> (dashes as underscores) comes first. It holds `host:port,host:port`, or a whole endpoint as
+JSON: that is how the campaign runner hands its own on, secrets included, since another user cannot read a process's
+environment. Otherwise it is the servers that `lockbench up` brought up, or those that lockbench.toml names.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.errors import LockbenchError
+from bench.servers.endpoint import Endpoint
+from bench.servers.supervisor import NotRunning, Supervisor
+from bench.systems.registry import System
+
+
+class NoEndpoint(LockbenchError):
+    """There is no server to drive; the message says how to get one."""
+
+
+def variable_of(entry: System) -> str:
+    """The environment variable that names a system's servers."""
+    return f"LOCKBENCH_ENDPOINT_{entry.name.upper().replace('-', '_')}"
+
+
+def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> Endpoint:
+    """How clients reach a system. Raises NoEndpoint."""
+    text = environment.get(variable_of(entry), "")
+    if text:
+        try:
+            return _read_json(text) if text.startswith("{") else Endpoint(_read_addresses(text))
+        except (ValueError, KeyError, TypeError) as wrong:
+            name = variable_of(entry)
+            raise NoEndpoint(f"{name} is neither host:port,host:port nor an endpoint as JSON: {wrong}") from None
+    spec = entry.servers
+    if spec is None:
+        return Endpoint(())
+    try:
+        return Supervisor.default().endpoint(spec)
+    except NotRunning as down:
+        raise NoEndpoint(str(down)) from down
+
+
+def to_environment(entry: System, endpoint: Endpoint) -> dict[str, str]:
+    """The environment variable that hands an endpoint to a load process. Never print or store it: it holds secrets.
+
+    Paths to TLS files are made absolute, since the load runs in a folder of its own.
+    """
+    secrets = {
+        name: str(Path(value).absolute()) if name.startswith("tls_") else value
+        for name, value in endpoint.secrets.items()
+    }
+    tree = {
+        "addresses": [list(address) for address in endpoint.addresses],
+        "options": dict(endpoint.options),
+        "secrets": secrets,
+    }
+    return {variable_of(entry): json.dumps(tree)}
+
+
+def _read_json(text: str) -> Endpoint:
+    tree = json.loads(text)
+    addresses = tuple((str(host), int(port)) for host, port in tree["addresses"])
+    return Endpoint(addresses, tree["options"], tree["secrets"])
+
+
+def _read_addresses(text: str) -> tuple[tuple[str, int], ...]:
+    pairs = []
+    for item in text.split(","):
+        host, _, port = item.strip().rpartition(":")
+        if not host:
+            raise ValueError(f"{item!r} has no port")
+        pairs.append((host.strip("[]"), int(port)))
+    return tuple(pairs)

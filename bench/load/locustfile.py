@@ -1,0 +1,33 @@
+"""What Locust loads: the user classes, and the wiring that gives them options and a recorder.
+
+A locustfile of your own may import from here and add to it:
+
+    from bench.load.locustfile import RedisLockUser
+"""
+
+from locust import events  # isort: skip  # first: it patches the standard library before a client is imported
+
+from bench.load.users import (
+    DynamoDBLockUser,
+    EtcdLockUser,
+    LockUser,
+    PostgresRowLockUser,
+    RedisLockUser,
+    RedlockLockUser,
+    SelectedLockUser,
+    ZooKeeperLockUser,
+)
+from bench.load.wiring import install
+
+__all__ = (
+    "DynamoDBLockUser",
+    "EtcdLockUser",
+    "LockUser",
+    "PostgresRowLockUser",
+    "RedisLockUser",
+    "RedlockLockUser",
+    "SelectedLockUser",
+    "ZooKeeperLockUser",
+)
+
+install(events)

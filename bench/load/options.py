@@ -1,0 +1,205 @@
+"""The load's options: on Locust's command line, in its environment variables, and in the form of its web page.
+
+No argument groups are used: Locust leaves grouped arguments out of its form (locustio/locust#2560). Every default is a
+value, not None, because the form gives a field the type of its default. The form checks nothing, so everything is
+checked here, when a test starts.
+"""
+
+import json
+import math
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from bench.errors import LockbenchError
+from bench.systems.registry import SYSTEMS, System
+from bench.systems.wait import Wait
+
+if TYPE_CHECKING:
+    from locust.argument_parser import LocustArgumentParser
+
+WORKLOADS = ("uncontended", "contended", "saturation")
+AUTO = "auto"
+_T = TypeVar("_T")
+
+
+class BadOptions(LockbenchError):
+    """The options make no test; one message names every mistake."""
+
+
+class _Option(NamedTuple):
+    name: str
+    default: str | int | float
+    help: str
+    choices: tuple[str, ...] | None = None
+    in_form: bool = True
+
+
+# The web form puts a help text into its field's label, on one line: what does not fit in about 90 characters is cut.
+#
+# - uncontended: each client has a key of its own. contended: all clients want the same keys. saturation: as
+# uncontended, with   as many clients as it takes to reach the ceiling. - keys that clients share are taken at random. 0
+# is one key for contended, and a key for each client for the others. - wait `auto` is the registry's default of the
+# system for contended, and `try` for the others. `poll-5ms-j20` asks every 5 ms,   each pause shortened at random by up
+# to 20 %.
+_OPTIONS = (
+    _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd", tuple(SYSTEMS)),
+    _Option(
+        "--workload", "uncontended", "Each client on its own key, or all on the same. Example: contended", WORKLOADS
+    ),
+    _Option("--keys", 0, "Number of keys that the clients share; 0: as the workload says. Example: 4"),
+    _Option("--ttl-ms", 10_000, "Lease of a lock, in milliseconds. Example: 10000"),
+    _Option("--hold-ms", 0.0, "How long a client holds a lock before it releases it, in milliseconds. Example: 1.5"),
+    _Option("--wait", AUTO, "How to wait for a held lock: auto, try, block, watch, poll-5ms-j20. Example: poll-20ms"),
+    _Option("--timeout-ms", 5_000, "How long a client waits for a held lock, in milliseconds. Example: 5000"),
+    _Option("--lock-seed", 1, "Seed of the choice of keys, and part of their names; a whole number. Example: 7"),
+    _Option("--warmup-s", 1.0, "What starts in the first seconds is not counted, in seconds. Example: 2"),
+    _Option(
+        "--measure-s",
+        0.0,
+        "Length of the measured window, after which the test ends, in seconds; 0: no end.",
+        in_form=False,
+    ),
+    _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
+    _Option(
+        "--client-variant", "{}", "Variant of the client, over its system's own: a JSON object of texts.", in_form=False
+    ),
+)
+
+
+def add_options(parser: "LocustArgumentParser") -> None:
+    """Add the options to Locust's parser. Those for the campaign runner alone stay out of the web form."""
+    for option in _OPTIONS:
+        word = option.name.removeprefix("--").removeprefix("lock-").replace("-", "_").upper()
+        parser.add_argument(
+            option.name,
+            default=option.default,
+            type=type(option.default),
+            choices=option.choices,
+            help=option.help,
+            env_var=f"LOCUST_LOCK_{word}",
+            include_in_web_ui=option.in_form,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """Checked options. `keys` is 0 where each client has its own."""
+
+    system: str
+    workload: str
+    keys: int
+    ttl_ms: int
+    hold_ms: float
+    wait_text: str
+    timeout_ms: int
+    seed: int
+    warmup_s: float
+    measure_s: float  # 0: until the test is stopped
+    record_into: Path | None
+    variant: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, options: Namespace | Mapping[str, Any]) -> "LoadSettings":
+        """Check options from a command line or a form (numbers may be texts). Raises BadOptions with all mistakes."""
+        given = options if isinstance(options, Mapping) else vars(options)
+        wrong: list[str] = []
+
+        def take(name: str, convert: Callable[[Any], _T], otherwise: _T) -> _T:
+            try:
+                return convert(given[name])
+            except ValueError as mistake:
+                wrong.append(f"--{name.replace('_', '-')}: {mistake}")
+                return otherwise
+
+        settings = cls(
+            system=take("system", _one_of(tuple(SYSTEMS)), ""),
+            workload=take("workload", _one_of(WORKLOADS), ""),
+            keys=take("keys", _whole(0, 1_000_000), 0),
+            ttl_ms=take("ttl_ms", _whole(1, 86_400_000), 1),
+            hold_ms=take("hold_ms", _number(0, 3_600_000), 0.0),
+            wait_text=take("wait", _wait, AUTO),
+            timeout_ms=take("timeout_ms", _whole(0, 3_600_000), 0),
+            seed=take("lock_seed", _whole(0, 2**63 - 1), 0),
+            warmup_s=take("warmup_s", _number(0, 3_600), 0.0),
+            measure_s=take("measure_s", _number(0, 86_400), 0.0),
+            record_into=Path(given["record_into"]) if given["record_into"] else None,
+            variant=take("client_variant", _texts, {}),
+        )
+        if settings.workload == "uncontended" and settings.keys:
+            wrong.append("--keys: in the uncontended workload each client has its own key; leave it at 0")
+        if settings.record_into is not None and not settings.measure_s:
+            wrong.append("--record-into: needs --measure-s, the length of the window")
+        if wrong:
+            raise BadOptions("; ".join(wrong))
+        return settings
+
+    def wait(self, entry: System) -> Wait:
+        """How clients of one system wait. Raises BadOptions when the system cannot wait like that."""
+        automatic = entry.default_wait if self.workload == "contended" else "try"
+        wait = Wait.parse(automatic if self.wait_text == AUTO else self.wait_text)
+        known = entry.client_class.capabilities.wait_strategies
+        if wait.strategy not in known:
+            raise BadOptions(f"--wait: {entry.name} cannot wait by {wait}; it knows {', '.join(known)}")
+        return wait
+
+    @property
+    def shared_keys(self) -> int:
+        """Number of keys that all clients draw from; 0: each client has its own."""
+        return self.keys or (1 if self.workload == "contended" else 0)
+
+    def key(self, index: int) -> str:
+        """The name of a key. It holds the run's seed: what a killed run left locked is in no later run's way."""
+        return f"lockbench-{self.seed}-{index}"
+
+    def key_of_probe(self, index: int) -> str:
+        """The name of a key that no client uses."""
+        return f"lockbench-{self.seed}-probe-{index}"
+
+
+def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in known:
+            raise ValueError(f"{value!r} is none of {', '.join(known)}")
+        return str(value)
+
+    return check
+
+
+def _whole(lowest: int, highest: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            raise ValueError(f"{value!r} is not a whole number") from None
+        if not lowest <= number <= highest:
+            raise ValueError(f"{number} is outside {lowest}..{highest}")
+        return number
+
+    return check
+
+
+def _number(lowest: float, highest: float) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(f"{value!r} is not a number") from None
+        if not (math.isfinite(number) and lowest <= number <= highest):
+            raise ValueError(f"{value} is outside {lowest:g}..{highest:g}")
+        return number
+
+    return check
+
+
+def _wait(value: Any) -> str:
+    return AUTO if value == AUTO else str(Wait.parse(str(value)))
+
+
+def _texts(value: Any) -> dict[str, str]:
+    tree = json.loads(value)
+    if not isinstance(tree, dict) or not all(isinstance(item, str) for item in tree.values()):
+        raise ValueError("not a JSON object of texts")
+    return tree

@@ -1,0 +1,282 @@
+"""One load process's part of a test: prepare, let the clients in, measure a window, hand over what was recorded.
+
+Locust runs one such part in a single process, or one in each worker. The master has none; it has the `Collector`, with
+which these parts speak by Locust's own messages (in a single process, Locust delivers them to itself).
+"""
+
+import gc
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from time import monotonic_ns, process_time_ns, time
+from typing import Any
+
+import gevent
+from gevent.event import Event
+from gevent.pool import Group
+from locust.env import Environment
+
+from bench.errors import LockbenchError
+from bench.load.endpoints import endpoint_of
+from bench.load.loop import idle_lag_us_p50, measure_lag
+from bench.load.options import LoadSettings
+from bench.load.overlap import CLIENTS as PROBE_CLIENTS
+from bench.load.overlap import ProbeFailed, observe_overlap
+from bench.load.recorder import Recorder, Tally
+from bench.load.window import Window
+from bench.records.histogram import LatencyHistogram
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import ClientOptions, LockClient
+from bench.systems.registry import System
+
+READY = "lockbench-ready"
+WINDOW = "lockbench-window"
+FAILED = "lockbench-failed"
+
+CLIENTS_PER_PROCESS = 100_000
+LAG = "loop_lag/all"
+# A system that fails every operation for this long has stopped answering: going on would measure nothing.
+_GIVE_UP_AFTER_NS = 2_000_000_000
+_GIVE_UP_FAILURES = 3
+_WATCH_INTERVAL_S = 0.25
+
+
+class LoadProcess:
+    """State shared by all clients of one process. `failure` says why the test cannot go on."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: LoadSettings,
+        entries: tuple[System, ...],
+        on_done: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.environment = environment
+        self.settings = settings
+        self.entries = entries
+        self.window = Window()
+        self.recorders = {entry.name: Recorder(keep_rows=settings.record_into is not None) for entry in entries}
+        self.prepared = Event()
+        self.failure: str | None = None
+        self.in_flight = 0  # operations that started in the window and have not ended
+        self.sealed = False  # the window is over and handed over: what ends now is not recorded any more
+        self.done = False
+        self._on_done = on_done
+        self._endpoints: dict[str, Endpoint] = {}
+        self._lag = LatencyHistogram()
+        self._observations: dict[str, float] = {}
+        self._cpu_s = 0.0
+        self._started_at = ""
+        self._enrolled = 0
+        self._ready = 0
+        self._closing = False
+        self._drained = Event()
+        self._failing_since_ns: int | None = None
+        self._failures = 0
+        self._last_failure = ("", "")
+        self._greenlets = Group()
+
+    # -- before the clients --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Prepare in the background; clients wait for `prepared`."""
+        self._spawn(self._prepare)
+
+    def stop(self) -> None:
+        """End the background work; a test that was stopped has no further use for it."""
+        self._greenlets.kill(block=False)
+
+    @property
+    def index(self) -> int:
+        """0 in a single process, otherwise the worker's number as the master gave it."""
+        return max(0, getattr(self.environment.runner, "worker_index", 0))
+
+    def _prepare(self) -> None:
+        try:
+            for entry in self.entries:
+                self._endpoints[entry.name] = endpoint_of(entry)
+                self._observe(entry)
+        except LockbenchError as refused:
+            self.fail(str(refused))
+        except ConnectionError as refused:
+            self.fail(
+                f"{str(refused).rstrip('.')}. `lockbench status` shows which servers are up, `lockbench up` starts them"
+            )
+        except ProbeFailed as refused:
+            self.fail(f"before the warm-up, {refused}")
+        else:
+            # Collect now and never look at these objects again: no long pause of the collector falls into the window.
+            gc.collect()
+            gc.freeze()
+            self._observations["loop_lag_idle_us_p50"] = idle_lag_us_p50()
+            self._spawn(measure_lag, self._record_lag)
+            self._spawn(self._watch_failures)
+        self.prepared.set()
+
+    def _observe(self, entry: System) -> None:
+        keys = [self.settings.key_of_probe(self.index * PROBE_CLIENTS + number) for number in range(PROBE_CLIENTS)]
+        with ExitStack() as opened:
+            clients = [opened.enter_context(self.connect(entry)) for _ in keys]
+            self._observations.update(observe_overlap(clients, keys, self.settings))
+
+    def connect(self, entry: System) -> LockClient:
+        """A new client of one system. Raises ConnectionError."""
+        options = ClientOptions(ttl_ms=self.settings.ttl_ms, variant={**entry.client_variant, **self.settings.variant})
+        return entry.client_class.open(self._endpoints[entry.name], options)
+
+    # -- clients -------------------------------------------------------------------------------------------------
+
+    def enroll(self) -> int:
+        """A number for a new client, different from that of every other client of the test."""
+        number = self.index * CLIENTS_PER_PROCESS + self._enrolled
+        self._enrolled += 1
+        return number
+
+    def client_ready(self) -> None:
+        """One more client is connected. Without a fixed window the first one starts it."""
+        self._ready += 1
+        if self.settings.measure_s:
+            self._send(READY, {"ready": self._ready})
+        elif self._ready == 1:
+            self.open_window()
+
+    def dice(self, client: int) -> random.Random:
+        """The seeded choices of one client, whatever the others do."""
+        return random.Random(f"{self.settings.seed}/{client}")
+
+    def end_one(self) -> None:
+        """One operation of the window has ended, in whatever way."""
+        self.in_flight -= 1
+        if self._closing and not self.in_flight:
+            self._drained.set()
+
+    def note_answer(self) -> None:
+        """The system answered something other than a failure."""
+        self._failing_since_ns = None
+        self._failures = 0
+
+    def note_failure(self, entry: System, reason: str) -> None:
+        """An operation ended in `error` or `unknown`."""
+        self._failures += 1
+        self._last_failure = (entry.title, reason)
+        if self._failing_since_ns is None:
+            self._failing_since_ns = monotonic_ns()
+
+    def _watch_failures(self) -> None:
+        while True:
+            gevent.sleep(_WATCH_INTERVAL_S)  # pace: how often to look
+            since_ns = self._failing_since_ns
+            if since_ns is None or self._failures < _GIVE_UP_FAILURES:
+                continue
+            failing_ns = monotonic_ns() - since_ns
+            if failing_ns >= _GIVE_UP_AFTER_NS:
+                title, reason = self._last_failure
+                when = datetime.fromtimestamp(time() - failing_ns / 1e9).astimezone()
+                self.fail(
+                    f"{title} stopped answering at {when:%H:%M:%S}: {self._failures} operations failed in a row, "
+                    f"the last with: {reason}"
+                )
+                return
+
+    def _spawn(self, work: Callable[..., None], *arguments: Any) -> None:
+        self._greenlets.spawn(work, *arguments).link_exception(self._died)
+
+    def _died(self, greenlet: gevent.Greenlet) -> None:
+        """Whatever ends the background work ends the test: nobody would open or close the window any more."""
+        self.fail(f"{type(greenlet.exception).__name__}: {greenlet.exception}")
+        self.prepared.set()
+
+    def fail(self, reason: str) -> None:
+        """Give the test up, for one reason; later ones are consequences."""
+        if self.failure is None:
+            self.failure = reason
+            self._send(FAILED, {"reason": reason})
+
+    # -- the window ----------------------------------------------------------------------------------------------
+
+    def open_window(self) -> None:
+        """Count from the end of the warm-up on, which begins now.
+
+        In a distributed test every worker takes the window from the arrival of the master's word: clocks of two
+        machines cannot be compared, and a millisecond between two windows of one length changes no rate.
+        """
+        measure_s = self.settings.measure_s
+        opens_ns = monotonic_ns() + round(self.settings.warmup_s * 1e9)
+        self.window.open(opens_ns, round(measure_s * 1e9) if measure_s else None)
+        if measure_s:
+            self._spawn(self._attend_window)
+
+    def _attend_window(self) -> None:
+        _sleep_until(self.window.opens_ns)
+        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        cpu_ns, began_ns = process_time_ns(), monotonic_ns()
+        _sleep_until(self.window.closes_ns)
+        # This greenlet wakes a little late when the loop is busy, so take the CPU time as a share of its own interval.
+        share = (process_time_ns() - cpu_ns) / (monotonic_ns() - began_ns)
+        self._cpu_s = share * self.settings.measure_s
+        # The clients go on, uncounted, until the last counted operation has ended: had they stopped, those still
+        # waiting would have found less contention than everybody before them.
+        self._closing = True
+        if self.in_flight:
+            self._drained.wait(self._drain_within_s())
+        self.sealed = True
+        recorder = self._only_recorder()
+        recorder.abort(self.in_flight)
+        self._keep_rows(recorder)
+        self.done = True
+        self._on_done()
+
+    def _drain_within_s(self) -> float:
+        # The adapter contract bounds an acquire by its timeout and a few calls.
+        bounds_ms = self.settings.timeout_ms + self.settings.hold_ms + 4 * ClientOptions().call_timeout_ms
+        return bounds_ms / 1e3
+
+    def _only_recorder(self) -> Recorder:
+        (recorder,) = self.recorders.values()  # a fixed window takes one system, see `wiring`
+        return recorder
+
+    def _keep_rows(self, recorder: Recorder) -> None:
+        folder = self.settings.record_into
+        if folder is not None:
+            (folder / f"rows-{self.index}.bin").write_bytes(recorder.packed_rows)
+
+    def _record_lag(self, due_ns: int, late_ns: int) -> None:
+        if self.window.opens_ns <= due_ns < self.window.closes_ns:
+            self._lag.record(late_ns)
+
+    # -- reports -------------------------------------------------------------------------------------------------
+
+    def report(self) -> dict[str, Any]:
+        """What happened since the last report, and, once the window is over, the process's own totals and facts."""
+        tallies = {name: recorder.take() for name, recorder in self.recorders.items()}
+        message: dict[str, Any] = {"tallies": {name: tally.to_message() for name, tally in tallies.items()}}
+        if self.done:
+            message["end"] = self._end()
+        return message
+
+    def _end(self) -> dict[str, Any]:
+        recorder = self._only_recorder()
+        lag = Tally({LAG: self._lag}, Counter({LAG: self._lag.total}))
+        return {
+            "totals": dict(recorder.totals),
+            "aborted": recorder.aborted,
+            "lag": lag.to_message(),
+            "cpu_s": self._cpu_s,
+            "started_at": self._started_at,
+            "observations": dict(self._observations),
+            "rows": f"rows-{self.index}.bin",
+        }
+
+    def reset(self) -> None:
+        """Forget what was counted so far, as Locust does with its own numbers."""
+        for recorder in self.recorders.values():
+            recorder.reset()
+
+    def _send(self, kind: str, content: dict[str, Any]) -> None:
+        self.environment.runner.send_message(kind, content)  # type: ignore[union-attr]  # there is one when a test runs
+
+
+def _sleep_until(instant_ns: int) -> None:
+    gevent.sleep(max(0, instant_ns - monotonic_ns()) / 1e9)  # pace: the window's own edges

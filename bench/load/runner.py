@@ -1,0 +1,168 @@
+"""One run of a campaign: Locust in a process of its own, and what it measured as a record."""
+
+import json
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from bench.errors import LockbenchError
+from bench.load.child import locust_command, locust_running
+from bench.load.endpoints import to_environment
+from bench.load.events import write_events
+from bench.load.result import read_failure, read_result
+from bench.load.rows import read_rows
+from bench.records.histogram import LatencyHistogram
+from bench.records.schema import Facts, Measured, RunPlan
+from bench.records.store import RunFolder
+from bench.servers.endpoint import Endpoint
+from bench.servers.supervisor import Supervisor
+from bench.systems.base import Capabilities, ClientOptions, ServerFacts
+from bench.systems.registry import System, system
+
+_ERRORS_KEPT = 10
+_LOG_LINES = 4
+# Around the measurement: imports, connections (a DynamoDB client costs 0.2 s of CPU), the probe, Locust's own ways.
+_OVERHEAD_S = 30.0
+_OVERHEAD_PER_CLIENT_S = 0.5
+
+
+class LoadFailed(LockbenchError):
+    """A run gave no measurement; the message says why."""
+
+
+def run_load(
+    plan: RunPlan, folder: RunFolder, supervisor: Supervisor, client_variant: Mapping[str, str] | None = None
+) -> Measured:
+    """Carry out one planned run against servers that are up. Writes events.parquet and log.txt into its folder.
+
+    `client_variant` is laid over the system's own (planted faults, in tests). Raises LoadFailed, and NotRunning when
+    the servers are not up. Whatever ends this call, no load process is left.
+    """
+    entry = system(plan.system)
+    source, endpoint = _where(entry, supervisor)
+    facts_before = _facts(entry, endpoint, "before")
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
+            result = _run_locust(plan, entry, endpoint, Path(name), folder.log_path, client_variant or {})
+            facts_after = _facts(entry, endpoint, "after")
+            write_events(folder.events_path, read_rows([Path(name) / part for part in result["rows"]]))
+    except OSError as refused:
+        raise LoadFailed(
+            f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
+        ) from refused
+    return Measured(
+        started_at=result["started_at"],
+        window_s=plan.workload.measure_s,
+        histograms={name: _encoded(counts) for name, counts in sorted(result["histograms"].items())},
+        counts=dict(sorted(result["counts"].items())),
+        aborted=result["aborted"],
+        generator_cpu_s=result["cpu_s"],
+        generator_processes=result["processes"],
+        facts_before=facts_before,
+        facts_after=facts_after,
+        source=source,
+        locust_requests=result["locust_requests"],
+        errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
+        self_observations=result["observations"],
+        capabilities=_capabilities(entry.client_class.capabilities, endpoint),
+        tags=entry.tags,
+    )
+
+
+def _where(entry: System, supervisor: Supervisor) -> tuple[str, Endpoint]:
+    spec = entry.servers
+    if spec is None:
+        return "none", Endpoint(())
+    running = supervisor.running(spec)
+    return running.source, running.endpoint
+
+
+def _facts(entry: System, endpoint: Endpoint, when: str) -> Facts:
+    """What the server says of itself, asked from this process before and after the load."""
+    try:
+        with entry.client_class.open(endpoint, ClientOptions(variant=entry.client_variant)) as client:
+            facts: ServerFacts = client.server_facts()
+    except (OSError, RuntimeError) as refused:
+        raise LoadFailed(f"{entry.title} did not tell who it is {when} the run: {refused}") from refused
+    return Facts(version=facts.version, identity=facts.identity, durability=dict(facts.durability), nodes=facts.nodes)
+
+
+def _run_locust(
+    plan: RunPlan,
+    entry: System,
+    endpoint: Endpoint,
+    folder: Path,
+    log_path: Path,
+    client_variant: Mapping[str, str],
+) -> dict[str, Any]:
+    with log_path.open("ab") as log:
+        argv = _command(plan, folder, client_variant)
+        with locust_running(argv, to_environment(entry, endpoint), folder, log) as process:
+            within_s = _deadline_s(plan)
+            try:
+                exit_code = process.wait(within_s)
+            except subprocess.TimeoutExpired:
+                raise LoadFailed(
+                    f"the load did not end within {within_s:.0f} s; {entry.title} may have stopped answering. "
+                    f"The log ends with: {_last_lines(log_path)}"
+                ) from None
+    reason = read_failure(folder)
+    if reason is not None:
+        raise LoadFailed(reason)
+    result = read_result(folder)
+    # Locust ends with 2 after an exception in one of its greenlets or listeners: something was then not counted.
+    if result is None or exit_code != 0:
+        raise LoadFailed(
+            f"the load ended with exit code {exit_code} and no result. Its log ends with: {_last_lines(log_path)}"
+        )
+    return result
+
+
+def _command(plan: RunPlan, folder: Path, client_variant: Mapping[str, str]) -> list[str]:
+    workload = plan.workload
+    options: dict[str, object] = {
+        "users": workload.clients,
+        "spawn-rate": workload.clients,
+        "exit-code-on-error": 0,  # failed operations are part of a result; only a lost result is an error here
+        "expect-workers-max-wait": 30,
+        "system": plan.system,
+        "workload": workload.name,
+        "keys": workload.keys,
+        "ttl-ms": workload.ttl_ms,
+        "hold-ms": workload.hold_ms,
+        "wait": workload.wait,
+        "timeout-ms": workload.timeout_ms,
+        "lock-seed": plan.seed,
+        "warmup-s": workload.warmup_s,
+        "measure-s": workload.measure_s,
+        "record-into": folder,
+        "client-variant": json.dumps(dict(client_variant)),
+    }
+    return locust_command(options, ["--headless", "--only-summary"], workload.processes)
+
+
+def _deadline_s(plan: RunPlan) -> float:
+    workload = plan.workload
+    slowest_s = (workload.timeout_ms + workload.hold_ms + 4 * ClientOptions().call_timeout_ms) / 1e3
+    planned_s = workload.warmup_s + workload.measure_s + 2 * slowest_s  # the last operation, and the stop after it
+    return planned_s + _OVERHEAD_S + _OVERHEAD_PER_CLIENT_S * workload.clients
+
+
+def _encoded(counts: Mapping[str, int]) -> str:
+    return LatencyHistogram({int(edge): count for edge, count in counts.items()}).encode()
+
+
+def _capabilities(capabilities: Capabilities, endpoint: Endpoint) -> dict[str, str]:
+    told = {one.name: getattr(capabilities, one.name) for one in fields(capabilities)}
+    texts = {name: ", ".join(value) if isinstance(value, tuple) else str(value) for name, value in told.items()}
+    none = {name: "" for name, value in told.items() if value is None}
+    return {**texts, **none, "engine": endpoint.options.get("engine", "")}
+
+
+def _last_lines(log_path: Path) -> str:
+    lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return " | ".join(line[:200] for line in lines[-_LOG_LINES:]) or "(nothing)"

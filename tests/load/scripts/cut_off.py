@@ -1,0 +1,72 @@
+"""Run by test_cut_off in a process of its own: clients are killed in the middle of a hold, as Locust does at a stop.
+
+Prints, as JSON, what Locust and the recorder counted and whether anything is still locked.
+"""
+
+from locust import events  # isort: skip
+
+import json
+from argparse import Namespace
+
+import gevent
+from locust.env import Environment
+
+from bench.load.users import SelectedLockUser
+from bench.load.wiring import install, process_of
+from bench.servers.endpoint import Endpoint
+from bench.systems.clock import SYSTEM_CLOCK
+from bench.systems.memory.store import store_at
+
+CLIENTS = 3
+OPTIONS = {
+    "system": "memory",
+    "workload": "uncontended",
+    "keys": 0,
+    "ttl_ms": 600_000,
+    "hold_ms": 300_000.0,
+    "wait": "auto",
+    "timeout_ms": 1_000,
+    "lock_seed": 1,
+    "warmup_s": 0.0,
+    "measure_s": 0.0,
+    "record_into": "",
+    "client_variant": "{}",
+    "headless": True,
+    "user_classes": ["SelectedLockUser"],
+    "stop_timeout": 0.001,
+    "num_users": CLIENTS,
+}
+
+
+def main() -> None:
+    install(events)
+    environment = Environment(user_classes=[SelectedLockUser], events=events, parsed_options=Namespace(**OPTIONS))
+    runner = environment.create_local_runner()
+    events.init.fire(environment=environment, runner=runner, web_ui=None)
+    runner.start(CLIENTS, CLIENTS)
+    store = store_at(Endpoint(()))
+    with gevent.Timeout(20):
+        while True:
+            process = process_of(environment)
+            if process is not None and process.in_flight == CLIENTS:
+                break
+            gevent.sleep(0.01)
+    keys = [process.settings.key(number) for number in range(CLIENTS)]
+    held_before = sum(store.holder(key, SYSTEM_CLOCK.monotonic_ns()) is not None for key in keys)
+    runner.stop()
+    recorder = process.recorders["memory"]
+    print(
+        json.dumps(
+            {
+                "held_before": held_before,
+                "held_after": sum(store.holder(key, SYSTEM_CLOCK.monotonic_ns()) is not None for key in keys),
+                "locust_requests": runner.stats.num_requests,
+                "recorded": dict(recorder.take().counts),
+                "aborted": recorder.aborted,
+                "in_flight": process.in_flight,
+            }
+        )
+    )
+
+
+main()

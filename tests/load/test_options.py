@@ -1,0 +1,88 @@
+"""Options are checked when a test starts: every mistake in one message, whether from a command line or a form."""
+
+from typing import Any
+
+import pytest
+
+from bench.load.options import BadOptions, LoadSettings
+from bench.systems.registry import system
+
+GOOD = {
+    "system": "memory",
+    "workload": "contended",
+    "keys": 0,
+    "ttl_ms": 10_000,
+    "hold_ms": 0.0,
+    "wait": "auto",
+    "timeout_ms": 5_000,
+    "lock_seed": 1,
+    "warmup_s": 1.0,
+    "measure_s": 0.0,
+    "record_into": "",
+    "client_variant": "{}",
+}
+
+
+def read(**changes: Any) -> LoadSettings:
+    return LoadSettings.read({**GOOD, **changes})
+
+
+def test_a_form_sends_texts_and_they_count() -> None:
+    settings = read(ttl_ms="2500", hold_ms="1.5", keys="3", warmup_s="0")
+    assert (settings.ttl_ms, settings.hold_ms, settings.keys, settings.warmup_s) == (2500, 1.5, 3, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"system": "redsi"}, "--system: 'redsi' is none of redis, "),
+        ({"workload": ""}, "--workload: '' is none of uncontended, contended, saturation"),
+        ({"ttl_ms": "0"}, "--ttl-ms: 0 is outside 1"),
+        ({"ttl_ms": "ten"}, "--ttl-ms: 'ten' is not a whole number"),
+        ({"hold_ms": "nan"}, "--hold-ms: nan is outside 0"),
+        ({"hold_ms": "-1"}, "--hold-ms: -1 is outside 0"),
+        ({"timeout_ms": "1e9"}, "--timeout-ms: '1e9' is not a whole number"),
+        ({"keys": "-2"}, "--keys: -2 is outside 0"),
+        ({"wait": "poll"}, "--wait: no wait strategy 'poll'"),
+        ({"warmup_s": "inf"}, "--warmup-s: inf is outside"),
+        ({"client_variant": "[1]"}, "--client-variant: not a JSON object of texts"),
+        ({"client_variant": "{"}, "--client-variant: "),
+        ({"workload": "uncontended", "keys": "4"}, "--keys: in the uncontended workload each client has its own key"),
+        ({"record_into": "x"}, "--record-into: needs --measure-s"),
+    ],
+)
+def test_a_bad_value_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadOptions) as refused:
+        read(**changes)
+    assert message in str(refused.value)
+
+
+def test_all_mistakes_are_in_one_message() -> None:
+    with pytest.raises(BadOptions) as refused:
+        read(system="redsi", ttl_ms="-5", wait="soon")
+    assert all(name in str(refused.value) for name in ("--system", "--ttl-ms", "--wait"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "asked", "wait"),
+    [("contended", "auto", "block"), ("uncontended", "auto", "try"), ("contended", "poll-5ms", "poll-5ms")],
+)
+def test_auto_waits_as_the_system_does_best(workload: str, asked: str, wait: str) -> None:
+    assert str(read(workload=workload, wait=asked).wait(system("memory"))) == wait
+
+
+def test_a_wait_that_the_system_does_not_know_is_refused() -> None:
+    with pytest.raises(BadOptions, match="memory cannot wait by watch; it knows try, poll, block"):
+        read(wait="watch").wait(system("memory"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "keys", "shared"), [("contended", 0, 1), ("contended", 4, 4), ("saturation", 0, 0)]
+)
+def test_which_keys_are_shared(workload: str, keys: int, shared: int) -> None:
+    assert read(workload=workload, keys=keys).shared_keys == shared
+
+
+def test_keys_of_two_runs_differ() -> None:
+    assert read(lock_seed=1).key(0) != read(lock_seed=2).key(0)
+    assert read().key(0) != read().key_of_probe(0)

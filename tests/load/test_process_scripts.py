@@ -1,0 +1,63 @@
+"""What can only be seen where gevent has patched the process, each in a process of its own."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from bench.analysis.selfchecks import overlap
+from tests.load.test_selfchecks import SIDE_BY_SIDE, events, measured, plan
+
+
+def script(name: str) -> Any:
+    argv = [sys.executable, "-m", f"tests.load.scripts.{name}"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_operations_that_were_cut_off_are_no_successes_and_leave_no_lock() -> None:
+    seen = script("cut_off")
+    assert seen == {
+        "held_before": 3,
+        "held_after": 0,
+        "locust_requests": 0,
+        "recorded": {},
+        "aborted": 3,
+        "in_flight": 0,
+    }
+
+
+def test_a_blocking_client_is_found_and_a_cooperative_one_is_not() -> None:
+    seen = script("blocking_client")
+    assert seen["CooperativeLock"]["overlap_blocked_share"] == 0
+    assert seen["CooperativeLock"]["overlap_rounds_overlapping"] == 12
+    assert seen["CooperativeLock"]["overlap_speedup"] > 2
+    assert seen["BlockingLock"]["overlap_blocked_share"] == 1
+    assert seen["BlockingLock"]["overlap_rounds_overlapping"] == 0
+    verdicts = {
+        name: overlap(plan(), measured(self_observations={**SIDE_BY_SIDE, **observed}), events()).passed
+        for name, observed in seen.items()
+    }
+    assert verdicts == {"CooperativeLock": True, "BlockingLock": False}
+
+
+def test_locusts_statistics_keep_three_digits_below_a_millisecond() -> None:
+    seen = script("rounding")
+    assert seen["locust_alone"] == 0, "Locust keeps fractions by itself now: bench/load/precision.py may go"
+    assert seen["median"] == pytest.approx(0.315)
+    assert seen["percentiles"]["response_time_percentile_0.5"] == pytest.approx(0.315)
+    assert seen["percentiles"]["response_time_percentile_0.9"] == pytest.approx(1230)
+    assert seen["rounded"] == [0.0, 0.0, 0.000812, 0.0123, 1.0, 12.3, 100000.0]
+
+
+def test_the_other_side_of_the_process_boundary_stays_unpatched() -> None:
+    """The command line imports these two; importing Locust would patch its sockets and threads."""
+    code = (
+        "import sys; import bench.load.runner, bench.load.live, bench.analysis.selfchecks; "
+        "print([name for name in sys.modules if name.split('.')[0] in ('gevent', 'locust')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

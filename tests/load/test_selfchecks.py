@@ -1,0 +1,170 @@
+"""Each self-check passes on a clean run and fails on the one thing it is there for."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.analysis.holds import Holds, RunEvents
+from bench.analysis.selfchecks import self_checks
+from bench.records.histogram import LatencyHistogram
+from bench.records.schema import Check, Facts, Measured, RunPlan, Severity, Workload
+
+OPERATIONS = 1000
+FACTS = Facts(version="7", identity="run a", durability={"appendonly": "no"}, nodes=1)
+SIDE_BY_SIDE = {
+    "overlap_rounds": 12.0,
+    "overlap_rounds_overlapping": 12.0,
+    "overlap_speedup": 4.0,
+    "overlap_alone_us": 1500.0,
+    "overlap_wait_us": 900.0,
+    "overlap_blocked_share": 0.0,
+    "loop_lag_idle_us_p50": 20.0,
+}
+
+
+def histogram(*values_ns: int, times: int = OPERATIONS) -> str:
+    return LatencyHistogram({value: times // len(values_ns) for value in values_ns}).encode()
+
+
+def plan(**changes: Any) -> RunPlan:
+    workload = {"name": "contended", "clients": 8, "keys": 1, "measure_s": 1.0, **changes}
+    return RunPlan(
+        campaign_id="c", run_id="r", position=0, system="redis", workload=Workload(**workload), repetition=1, seed=1
+    )
+
+
+def measured(**changes: Any) -> Measured:
+    histograms = {name: histogram(1_000_000) for name in ("acquire/acquired", "response/acquired", "release/released")}
+    histograms["loop_lag/all"] = histogram(30_000)
+    record = {
+        "started_at": "2026-01-01T00:00:00Z",
+        "window_s": 1.0,
+        "histograms": histograms,
+        "counts": dict.fromkeys(histograms, OPERATIONS),
+        "aborted": 0,
+        "generator_cpu_s": 0.4,
+        "generator_processes": 1,
+        "facts_before": FACTS,
+        "facts_after": FACTS,
+        "source": "native",
+        "locust_requests": OPERATIONS,
+        "self_observations": SIDE_BY_SIDE,
+        **changes,
+    }
+    return Measured(**record)
+
+
+def events(*, overlap_ns: int = 0, waiting_ns: int = 50, tokens: bool = True, clients: int = 8) -> RunEvents:
+    """One hold after another, 100 ns each; `overlap_ns` lets each last into the next."""
+    place = np.arange(OPERATIONS, dtype=np.int64)
+    acquired = place * 100
+    token = place + 1 if tokens else np.full(OPERATIONS, -1)
+    holds = Holds.of(place, place * 0, acquired - waiting_ns, acquired, acquired + 100 + overlap_ns, token)
+    return RunEvents({"acquired": OPERATIONS}, holds, clients)
+
+
+def check(name: str, run: RunPlan, record: Measured, found: RunEvents) -> Check:
+    (one,) = [one for one in self_checks(run, record, found) if one.name == name]
+    return one
+
+
+def test_a_clean_run_passes_every_check() -> None:
+    assert not [one for one in self_checks(plan(), measured(), events()) if not one.passed]
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "run", "record", "found"),
+    [
+        ("mutual_exclusion", "void", {}, {}, {"overlap_ns": 1}),
+        ("token_order", "void", {}, {}, {"falls": True}),
+        ("server_identity", "void", {}, {"facts_after": FACTS.model_copy(update={"identity": "run b"})}, {}),
+        ("server_identity", "void", {}, {"facts_after": FACTS.model_copy(update={"durability": {}})}, {}),
+        ("errors", "void", {}, {"failed": 30}, {}),
+        ("errors", "note", {}, {"failed": 2}, {}),
+        ("overlap", "void", {}, {"self_observations": {}}, {}),
+        (
+            "overlap",
+            "void",
+            {},
+            {"observed": {"overlap_rounds_overlapping": 0.0, "overlap_blocked_share": 1.0}},
+            {},
+        ),
+        ("overlap", "note", {}, {"observed": {"overlap_speedup": 1.0}}, {}),
+        ("overlap", "void", {}, {"observed": {"overlap_speedup": 1.0}, "server": False}, {}),
+        ("contention", "void", {}, {}, {"waiting_ns": 0}),
+        ("generator_cpu", "note", {}, {"generator_cpu_s": 0.95}, {}),
+        ("generator_cpu", "note", {"name": "saturation"}, {"generator_cpu_s": 0.95}, {}),
+        ("generator_cpu", "void", {"name": "uncontended"}, {"generator_cpu_s": 0.95}, {}),
+        ("generator_cpu", "note", {}, {"generator_cpu_s": 1.9, "generator_processes": 2}, {}),
+        ("loop_lag", "void", {"name": "uncontended"}, {"lag_ns": 800_000}, {}),
+        ("loop_lag", "note", {"name": "saturation"}, {"lag_ns": 800_000}, {}),
+        ("loop_stall", "void", {"name": "saturation", "ttl_ms": 1000}, {"stall_ns": 260_000_000}, {}),
+        ("aborted", "note", {}, {"aborted": 1}, {}),
+        ("aborted", "void", {}, {"aborted": 20}, {}),
+        ("counts_agree", "void", {}, {"counts": {"acquire/acquired": OPERATIONS}}, {}),
+        ("counts_agree", "void", {}, {}, {"lost_rows": 1}),
+        ("locust_agrees", "void", {}, {"locust_requests": OPERATIONS - 1}, {}),
+    ],
+)
+def test_a_check_fails_on_what_it_is_for(
+    name: str, severity: str, run: dict[str, Any], record: dict[str, Any], found: dict[str, Any]
+) -> None:
+    """Only the check under test fails: the others do not know the fault."""
+    record, found = dict(record), dict(found)
+    clean = measured()
+    histograms, counts = dict(clean.histograms), dict(clean.counts)
+    if failed := record.pop("failed", 0):
+        histograms["release/error"], counts["release/error"] = histogram(1_000, times=failed), failed
+        record["errors"] = {"connection reset": failed}
+    if lag_ns := record.pop("lag_ns", 0):
+        histograms["loop_lag/all"] = histogram(lag_ns)
+    if stall_ns := record.pop("stall_ns", 0):
+        histograms["loop_lag/all"] = LatencyHistogram({30_000: OPERATIONS - 1, stall_ns: 1}).encode()
+    if observed := record.pop("observed", None):
+        record["self_observations"] = {**SIDE_BY_SIDE, **observed}
+    if not record.pop("server", True):
+        record["facts_before"] = record["facts_after"] = FACTS.model_copy(update={"nodes": 0})
+    lost_rows, falls = found.pop("lost_rows", 0), found.pop("falls", False)
+    seen = events(**found)
+    if lost_rows:
+        seen = RunEvents({"acquired": OPERATIONS - lost_rows}, seen.holds, seen.clients)
+    if falls:
+        seen.holds.token[500] = 1
+    changed = measured(**{"histograms": histograms, "counts": counts, **record})
+    failures = [one for one in self_checks(plan(**run), changed, seen) if not one.passed]
+    assert [(one.name, one.severity) for one in failures] == [(name, Severity(severity))]
+    assert failures[0].observed
+    assert len(failures[0].message) > 20
+
+
+def test_one_client_is_as_slow_as_it_is() -> None:
+    """A single client that computes all the time is no fault: its cost is its own."""
+    run, record = plan(name="uncontended", clients=1, keys=0), measured(generator_cpu_s=1.0)
+    assert check("generator_cpu", run, record, events()).passed
+    assert check("loop_lag", run, record, events()).passed
+
+
+def test_a_call_without_a_wait_cannot_overlap() -> None:
+    """`null`, `memory` and a server that answers at once: nothing ever sleeps, so nothing is blocked."""
+    seen = {**SIDE_BY_SIDE, "overlap_rounds_overlapping": 0.0, "overlap_speedup": 0.4, "overlap_wait_us": 12.0}
+    assert check("overlap", plan(), measured(self_observations=seen), events()).passed
+
+
+def test_a_hold_longer_than_its_lease_is_not_called_a_broken_lock() -> None:
+    place = np.arange(2, dtype=np.int64)
+    until = np.array([90_000_000, 70_000_000])
+    overstayed = Holds.of(place, place * 0, place * 0, np.array([1, 60_000_000]), until, place)
+    found = check("mutual_exclusion", plan(ttl_ms=50), measured(), RunEvents({"acquired": 2}, overstayed, 2))
+    assert not found.passed
+    assert "outlived their leases" in found.message
+
+
+def test_a_client_that_waited_all_the_time_is_contention() -> None:
+    assert check("contention", plan(), measured(), events(waiting_ns=0, clients=7)).passed
+
+
+def test_a_system_without_tokens_has_none_to_judge() -> None:
+    found = check("token_order", plan(), measured(), events(tokens=False))
+    assert found.passed
+    assert "no fencing tokens" in found.message
