@@ -7,11 +7,13 @@ from pathlib import Path
 
 import typer
 
-from bench.analysis.places import find_campaign
+from bench.analysis.places import REFERENCE, find_campaign, project_root
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
 
-_CAMPAIGN = typer.Option("latest", "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`.")
+_CAMPAIGN = typer.Option(
+    None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    campaign: str = _CAMPAIGN,
+    campaign: str | None = _CAMPAIGN,
     reference: bool = typer.Option(False, "--reference", help="Render the committed figures/ from data/reference."),
     notebook: bool = typer.Option(True, help="Also execute the comparison notebook (ten seconds more)."),
 ) -> None:
@@ -36,12 +38,14 @@ def report(
     from bench.report.terminal import comparison_terminal
 
     if reference:
-        if campaign != "latest":
+        if campaign is not None:
             raise LockbenchError("--reference and --campaign exclude each other: choose one")
         for path in render_reference():
             OUT.print(str(path), highlight=False, soft_wrap=True)
         return
     folder = find_campaign(campaign)
+    if folder.path == project_root() / "data" / REFERENCE:
+        raise LockbenchError("data/reference is committed: render it with --reference, or export it to another folder")
     target = folder.path / "report"
     with steps("reading the runs") as show:
         evidence = Evidence.load(folder)
@@ -56,7 +60,7 @@ def report(
 
 def export(
     target: Path = typer.Argument(..., help="A folder; made if it does not exist."),
-    campaign: str = _CAMPAIGN,
+    campaign: str | None = _CAMPAIGN,
 ) -> None:
     """Write table and figures (SVG, PDF, PNG, Markdown, CSV, HTML) for a design review.
 

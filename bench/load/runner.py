@@ -69,7 +69,7 @@ def run_load(
         errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
         self_observations=result["observations"],
         capabilities=_capabilities(entry.client_class.capabilities, endpoint),
-        tags=entry.tags,
+        tags=_tags(entry, source, facts_before),
     )
 
 
@@ -154,6 +154,12 @@ def _deadline_s(plan: RunPlan) -> float:
 
 def _encoded(counts: Mapping[str, int]) -> str:
     return LatencyHistogram({int(edge): count for edge, count in counts.items()}).encode()
+
+
+def _tags(entry: System, source: str, facts: Facts) -> tuple[str, ...]:
+    """The registry's tags. The real DynamoDB, at a URL of the user's own, is no emulator."""
+    real = source == "url" and facts.version == "dynamodb"
+    return tuple(tag for tag in entry.tags if not (real and tag == "emulator"))
 
 
 def _capabilities(capabilities: Capabilities, endpoint: Endpoint) -> dict[str, str]:

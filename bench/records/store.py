@@ -122,7 +122,7 @@ class Store:
     """A folder of campaigns, such as data/runs."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.absolute()  # load processes work in folders of their own
 
     def start_campaign(self, campaign: Campaign, environment: Environment) -> CampaignFolder:
         """Make the campaign's folder, write its plan and environment, and point `latest` at it."""

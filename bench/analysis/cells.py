@@ -1,0 +1,208 @@
+"""One cell a system and workload: the runs that may be pooled, and what they say together.
+
+Runs of unlike workloads (by digest), server versions, sources, topologies, durability settings or engines never share a
+cell: they form cells of their own. A void run stays in its cell and gives a note; a cell of void runs only says why
+instead of showing a number.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from bench.analysis import names
+from bench.analysis.intervals import Estimate, across_runs, ratio
+from bench.analysis.metrics import METRICS
+from bench.analysis.quantiles import FRACTIONS, operations_needed
+from bench.analysis.runs import RunRow, Setting, durability_text
+from bench.records.schema import Severity, Workload
+
+TOO_SMALL = "n/a (n too small)"
+NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Why there is no number, in the words that a table shows."""
+
+    reason: str
+
+
+Value = Estimate | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The runs of one workload on one system in one setting."""
+
+    system: str
+    workload: Workload
+    setting: Setting | None  # None: no run of this cell has a measurement
+    runs: tuple[RunRow, ...]
+
+    @property
+    def used(self) -> tuple[RunRow, ...]:
+        """The runs that count."""
+        return tuple(run for run in self.runs if not run.void)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The ids of the runs behind the numbers; of the void runs where there is no other."""
+        return tuple(run.run_id for run in self.used or self.runs)
+
+    @property
+    def operations_min(self) -> int:
+        """The smallest sample among the runs that count."""
+        return min((run.operations for run in self.used), default=0)
+
+    @property
+    def generator_bound(self) -> bool:
+        """Is a rate of this cell a lower bound, because the generator could not ask faster?"""
+        return any(run.generator_bound for run in self.used)
+
+    @property
+    def emulator(self) -> bool:
+        return self.setting is not None and names.EMULATOR_TAG in self.setting.tags
+
+    def value(self, metric: str) -> Value:
+        """One metric across the runs that count, in the metric's unit. KeyError for a name that is no metric."""
+        if metric not in METRICS:
+            raise KeyError(f"no metric {metric!r}: there are {', '.join(METRICS)}")
+        if not self.used:
+            causes = dict.fromkeys(run.void_cause for run in self.runs if run.void_cause)
+            return Absent(f"void: {', '.join(causes)}")
+        values = [run.metrics.get(metric) for run in self.used]
+        present = [value for value in values if value is not None]
+        if len(present) < len(values):
+            # All or nothing: the runs that carry a high percentile are the fast ones, which did more operations.
+            # Averaging only those would flatter a slow system.
+            return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
+        return across_runs(present)
+
+    @property
+    def void_reason(self) -> str | None:
+        """Why no run counts; None while one does."""
+        if self.used:
+            return None
+        return f"void: {'; '.join(dict.fromkeys(_void_sentence(run) for run in self.runs))}"
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know beside the numbers, one sentence each, worst first."""
+        return (*self._void_notes(), *self._check_notes(), *self._outcome_notes(), *self._sample_notes())
+
+    def _void_notes(self) -> Iterable[str]:
+        reasons = Counter(_void_sentence(run) for run in self.runs if run.void)
+        for reason, count in reasons.items():
+            yield f"{count} of {len(self.runs)} runs left out, {reason}"
+
+    def _check_notes(self) -> Iterable[str]:
+        first: dict[str, str] = {}
+        failed: Counter[str] = Counter()
+        for run in self.used:
+            for check in run.failed_checks:
+                if check.severity is Severity.NOTE:
+                    first.setdefault(check.name, check.message)
+                    failed[check.name] += 1
+        for name, count in failed.items():
+            yield f"{name} ({count} of {len(self.used)} runs): {first[name]}"
+
+    def _outcome_notes(self) -> Iterable[str]:
+        outcomes: Counter[str] = Counter()
+        for run in self.used:
+            outcomes.update(run.outcomes)
+        total = sum(outcomes.values())
+        others = {name: count for name, count in sorted(outcomes.items()) if name != "acquired"}
+        if others:
+            # Said aloud because leaving out those that waited longest makes every percentile look better.
+            words = ", ".join(f"{name} {count}" for name, count in others.items())
+            yield f"{sum(others.values())} of {total} acquires did not get the lock ({words}): not in the percentiles"
+
+    def _sample_notes(self) -> Iterable[str]:
+        for quantile in ("p50", "p99"):
+            needed = operations_needed(FRACTIONS[quantile])
+            if self.used and self.operations_min < needed:
+                yield f"{quantile} needs {needed} operations in every run; the smallest run has {self.operations_min}"
+                return
+
+
+def _void_sentence(run: RunRow) -> str:
+    return f"{run.void_cause}: {run.void_reason}"
+
+
+def cells_of(rows: Sequence[RunRow]) -> tuple[Cell, ...]:
+    """Group runs into cells, in registry order, then by workload."""
+    groups: dict[tuple[str, str, Setting | None], list[RunRow]] = {}
+    for row in rows:
+        groups.setdefault((row.system, row.workload.digest, row.setting), []).append(row)
+    for system, digest, setting in list(groups):
+        if setting is not None:
+            continue
+        # A run without a measurement belongs to its cell; where that is ambiguous it stays apart.
+        homes = [key for key in groups if key[:2] == (system, digest) and key[2] is not None]
+        if len(homes) == 1:
+            groups[homes[0]].extend(groups.pop((system, digest, setting)))
+    cells = [
+        Cell(key[0], runs[0].workload, key[2], tuple(sorted(runs, key=lambda run: (run.repetition, run.run_id))))
+        for key, runs in groups.items()
+    ]
+    return tuple(sorted(cells, key=_order))
+
+
+def cells_named(cells: Iterable[Cell], system: str, workload: str) -> tuple[Cell, ...]:
+    """The cells of one system and one workload name: more than one where unlike runs were not pooled."""
+    return tuple(cell for cell in cells if cell.system == system and cell.workload.name == workload)
+
+
+def amplification(contended: Cell, uncontended: Cell) -> Value:
+    """How many times slower the 99th percentile is under contention; Absent, with the reason, where either lacks it."""
+    sides: list[list[float]] = []
+    for cell in (contended, uncontended):
+        value = cell.value("acquire_us_p99")
+        if isinstance(value, Absent):
+            return Absent(f"{value.reason}, {cell.workload.name}" if value.reason == TOO_SMALL else value.reason)
+        sides.append([run.metrics["acquire_us_p99"] or 0.0 for run in cell.used])
+    return ratio(sides[0], sides[1])
+
+
+def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:
+    """The cells as a table: plain columns, units in their names; each metric with its `_low` and `_high`."""
+    return pd.DataFrame([_flat(cell) for cell in cells])
+
+
+def _flat(cell: Cell) -> Mapping[str, object]:
+    setting, workload = cell.setting, cell.workload
+    flat: dict[str, object] = {
+        "system": cell.system,
+        "workload": workload.name,
+        "workload_digest": workload.digest,
+        "clients": workload.clients,
+        "keys": workload.keys,
+        "ttl_ms": workload.ttl_ms,
+        "hold_ms": workload.hold_ms,
+        "wait": workload.wait,
+        "source": setting.source if setting else "",
+        "server_version": setting.server_version if setting else "",
+        "nodes": setting.nodes if setting else None,
+        "durability": durability_text(setting.durability) if setting else "",
+        "tags": ", ".join(setting.tags) if setting else "",
+        "runs": len(cell.used),
+        "void_runs": len(cell.runs) - len(cell.used),
+        "operations_min": cell.operations_min,
+        "generator_bound": cell.generator_bound,
+    }
+    method = ""
+    for name in METRICS:
+        if name == "contention_amplification":
+            continue  # of two cells, not of one
+        value = cell.value(name)
+        estimate = value if isinstance(value, Estimate) else None
+        flat[name] = estimate.value if estimate else None
+        flat[f"{name}_low"] = estimate.low if estimate else None
+        flat[f"{name}_high"] = estimate.high if estimate else None
+        method = str(estimate.method) if estimate else method
+    return flat | {"interval_method": method, "notes": " | ".join(cell.notes()), "void_reason": cell.void_reason or ""}
+
+
+def _order(cell: Cell) -> tuple[int, str, str, str, str]:
+    return (names.position(cell.system), cell.system, cell.workload.name, cell.workload.digest, str(cell.setting))

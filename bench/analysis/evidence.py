@@ -1,0 +1,54 @@
+"""Everything that a report is made from, loaded once: a campaign's rows and cells, the claims, and their verdicts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bench.analysis.cells import Cell, cells_named, cells_of
+from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
+from bench.analysis.places import project_root
+from bench.analysis.runs import RunRow, run_rows
+from bench.analysis.verdicts import Judgement, adjudicate
+from bench.records.schema import Campaign, Environment
+from bench.records.store import CampaignFolder
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One campaign beside the claims. Immutable; the derived parts are computed when first asked for."""
+
+    campaign: Campaign
+    environment: Environment
+    rows: tuple[RunRow, ...]
+    claims: tuple[Claim, ...]
+    seed_table: tuple[SeedCell, ...]
+
+    @classmethod
+    def load(cls, folder: CampaignFolder, root: Path | None = None) -> "Evidence":
+        """Read a campaign's folder and the project's claims. Raises StoreError or ClaimsError for a damaged file."""
+        data = (root or project_root()) / "data"
+        claims = load_claims(data / "claims.csv")
+        return cls(
+            campaign=folder.campaign,
+            environment=folder.environment,
+            rows=run_rows(folder),
+            claims=claims,
+            seed_table=load_seed_table(data / "seed_table.csv", claims),
+        )
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return cells_of(self.rows)
+
+    @cached_property
+    def judgements(self) -> tuple[Judgement, ...]:
+        return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50)
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems that the campaign ran, in registry order."""
+        return tuple(dict.fromkeys(cell.system for cell in self.cells))
+
+    def cells_for(self, system: str, workload: str) -> tuple[Cell, ...]:
+        """The cells of one system and workload: none, one, or several where runs were too unlike to pool."""
+        return cells_named(self.cells, system, workload)

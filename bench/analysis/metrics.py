@@ -1,0 +1,85 @@
+"""Every metric by name: its unit, which way is better, and what it counts. Tables and figures ask here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Direction(StrEnum):
+    """Which way is better. `NEITHER`: the metric describes; it does not judge."""
+
+    LOWER = "lower is better"
+    HIGHER = "higher is better"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One measured quantity. `name` is the column's name, unit last or before the quantile."""
+
+    name: str
+    unit: str
+    direction: Direction
+    description: str
+
+    @property
+    def more_than_claimed(self) -> str:
+        """Words for a value above a claimed range."""
+        return "more than claimed" if self.direction is Direction.HIGHER else "slower than claimed"
+
+    @property
+    def less_than_claimed(self) -> str:
+        """Words for a value below a claimed range."""
+        return "less than claimed" if self.direction is Direction.HIGHER else "faster than claimed"
+
+
+def _latency(phase: str, what: str) -> tuple[Metric, ...]:
+    return tuple(
+        Metric(f"{phase}_us_{quantile}", "µs", Direction.LOWER, f"{what}: {words} of one run")
+        for quantile, words in (
+            ("p50", "median"),
+            ("p90", "90th percentile"),
+            ("p99", "99th percentile"),
+            ("p999", "99.9th percentile"),
+        )
+    )
+
+
+_ALL = (
+    *_latency("acquire", "from sending an acquire to holding the lock, waiting included"),
+    *_latency("release", "from sending a release to its answer"),
+    Metric(
+        "throughput_pairs_per_s",
+        "pairs/s",
+        Direction.HIGHER,
+        "locks acquired and released again in one second, all clients together",
+    ),
+    Metric(
+        "client_cpu_us_per_pair",
+        "µs",
+        Direction.LOWER,
+        "processor time of the load generator for one acquire and release: what the instrument itself costs",
+    ),
+    Metric(
+        "generator_cpu_share",
+        "1",
+        Direction.LOWER,
+        "processor time of a load process divided by the window: near 1 the generator is the bottleneck",
+    ),
+    Metric(
+        "contention_amplification",
+        "x",
+        Direction.LOWER,
+        "99th percentile of acquiring under contention divided by that without contention",
+    ),
+)
+
+METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
+
+
+def metric(name: str) -> Metric:
+    """One entry. Raises KeyError with the names that exist."""
+    if name not in METRICS:
+        raise KeyError(f"no metric {name!r}: there are {', '.join(METRICS)}")
+    return METRICS[name]

@@ -1,0 +1,40 @@
+"""Titles, order and kinship of systems, from the registry's static entries. No adapter is imported here."""
+
+from collections.abc import Mapping
+
+from bench.systems.registry import HEADLINE, SYSTEMS
+
+EMULATOR_TAG = "emulator"
+
+# Durable sibling -> the system whose claims it shares: the claims do not say what they assume about durability.
+_SIBLING_OF: Mapping[str, str] = {
+    entry.durable_variant: name for name, entry in SYSTEMS.items() if entry.durable_variant is not None
+}
+
+
+def title(system: str, engine: str = "") -> str:
+    """The name for people; a system with several engines is named after the one that answered."""
+    entry = SYSTEMS.get(system)
+    name = entry.title if entry is not None else system
+    return f"{name} ({engine})" if engine else name
+
+
+def tags(system: str) -> tuple[str, ...]:
+    """The registry's tags, for a system that was not measured; a run records its own."""
+    return SYSTEMS[system].tags if system in SYSTEMS else ()
+
+
+def headline() -> tuple[str, ...]:
+    """The systems of the first comparison, in its order."""
+    return HEADLINE
+
+
+def position(system: str) -> int:
+    """Where a system stands in every table: registry order, then the unknown ones of old records."""
+    names = list(SYSTEMS)
+    return names.index(system) if system in SYSTEMS else len(names)
+
+
+def claimed_as(system: str) -> str:
+    """The system whose claims apply to this row: itself, or the one whose durable sibling it is."""
+    return _SIBLING_OF.get(system, system)

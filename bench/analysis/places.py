@@ -1,0 +1,56 @@
+"""Where the project, its data and its campaigns are, from wherever a notebook or a command was started."""
+
+import os
+from pathlib import Path
+
+from bench.records.store import CampaignFolder, Store, StoreError
+
+CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
+DATA_VARIABLE = "LOCKBENCH_DATA"
+REFERENCE = "reference"
+_MARK = Path("data") / "claims.csv"
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The folder that holds data/claims.csv: above `start` (default: the current folder), else beside the package.
+
+    Raises StoreError when there is neither.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
+        if (folder / _MARK).is_file():
+            return folder
+    raise StoreError(f"no {_MARK} in {here} or above: start from a checkout of lockbench")
+
+
+def runs_store(root: Path | None = None) -> Store:
+    """The store of the user's own campaigns: LOCKBENCH_DATA when set, else data/runs of the project."""
+    named = os.environ.get(DATA_VARIABLE)
+    return Store(Path(named) if named else (root or project_root()) / "data" / "runs")
+
+
+def reference_campaign(root: Path | None = None) -> CampaignFolder:
+    """The committed campaign, data/reference. Raises StoreError when it is not there."""
+    path = (root or project_root()) / "data" / REFERENCE
+    if not (path / "campaign.json").is_file():
+        raise StoreError(f"no campaign in {path}: copy a finished campaign's folder there")
+    return CampaignFolder(path)
+
+
+def find_campaign(name: str | None = None, root: Path | None = None) -> CampaignFolder:
+    """A campaign by name, by folder, or by what the environment asks for.
+
+    `name` may be `latest`, `reference`, a campaign id, or a path to a campaign's folder; None takes LOCKBENCH_CAMPAIGN.
+    With neither, the latest campaign is taken, and the reference campaign where nothing was measured yet. Raises
+    StoreError, with the names that exist, when a campaign was named and is not there.
+    """
+    asked = name or os.environ.get(CAMPAIGN_VARIABLE) or "latest"
+    if asked == REFERENCE:
+        return reference_campaign(root)
+    if (Path(asked) / "campaign.json").is_file():
+        return CampaignFolder(Path(asked).resolve())
+    store = runs_store(root)
+    # Only `latest` falls back: a campaign that was named must never be replaced by another without a word.
+    if asked == "latest" and not (store.root / "latest" / "campaign.json").exists():
+        return reference_campaign(root)
+    return store.open(asked)

@@ -1,0 +1,224 @@
+"""One row a run: what was asked, what was measured, and whether the run may be believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from bench.analysis import names
+from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
+from bench.records.histogram import LatencyHistogram
+from bench.records.schema import Measured, RunPlan, RunState, Severity, Workload
+from bench.records.store import CampaignFolder, RunFolder, StoreError
+
+GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where clients queued for the generator's processor
+# Facts that say which member of an ensemble answered, not how it keeps data: they differ between runs that are alike.
+_WHICH_MEMBER = {"role"}
+_ACQUIRED = "acquire/acquired"
+_RELEASED = "release/released"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A self-check that a run did not pass; `message` is a sentence for a footnote."""
+
+    name: str
+    severity: Severity
+    observed: str
+    limit: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What must agree before two runs of one cell may be pooled, besides the workload's digest."""
+
+    server_version: str
+    source: str
+    nodes: int
+    durability: tuple[tuple[str, str], ...]
+    tags: tuple[str, ...]
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run. Everything below `setting` is None or empty where the run has no measurement."""
+
+    campaign_id: str
+    run_id: str
+    system: str
+    workload: Workload
+    repetition: int
+    state: RunState
+    void_cause: str | None  # why no number may be taken from this run, in a word or two; None: it counts
+    void_reason: str | None  # the same as a sentence
+    passed_checks: tuple[str, ...]
+    failed_checks: tuple[FailedCheck, ...]
+    setting: Setting | None = None
+    capabilities: Mapping[str, str] = field(default_factory=dict)
+    window_s: float | None = None
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # how the acquires ended
+    acquire: LatencyHistogram | None = None  # ns, acquires that got the lock
+    metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
+
+    @property
+    def void(self) -> bool:
+        return self.void_cause is not None
+
+    @property
+    def operations(self) -> int:
+        """How many acquires got the lock within the window: the sample behind the latencies."""
+        return self.acquire.total if self.acquire is not None else 0
+
+    @property
+    def generator_bound(self) -> bool:
+        """Was the load generator so busy that a rate measured by it is a lower bound?"""
+        return any(check.name == GENERATOR_CHECK for check in self.failed_checks)
+
+
+def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
+    """Every run that was started, in planned order. Raises StoreError for a damaged file."""
+    return tuple(_row(run) for run in folder.runs())
+
+
+def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:
+    """The same as a table: plain columns, units in their names, one row a run, ordered by system and workload."""
+    ordered = sorted(
+        rows, key=lambda row: (names.position(row.system), row.system, row.workload.name, row.repetition, row.run_id)
+    )
+    return pd.DataFrame([_flat(row) for row in ordered])
+
+
+def _row(run: RunFolder) -> RunRow:
+    plan, state = run.plan, run.state
+    if state is RunState.INTERRUPTED:
+        return _unmeasured(plan, state, "interrupted", "the run has no measurement")
+    if state is RunState.FAILED:
+        failed = run.failed
+        return _unmeasured(plan, state, f"failed ({failed.phase})", failed.reason)
+    measured = run.measured
+    passed: tuple[str, ...] = ()
+    failures: tuple[FailedCheck, ...] = ()
+    cause, reason = "not checked", "the self-checks of this run are missing"
+    if state is RunState.CHECKED:
+        checks = run.checked.checks
+        passed = tuple(check.name for check in checks if check.passed)
+        failures = tuple(
+            FailedCheck(check.name, check.severity, check.observed, check.limit, check.message)
+            for check in checks
+            if not check.passed
+        )
+        voiding = [check for check in failures if check.severity is Severity.VOID]
+        cause = ", ".join(check.name for check in voiding)
+        reason = "; ".join(check.message for check in voiding)
+    return _measured_row(plan, state, measured, (cause, reason), passed, failures)
+
+
+def _unmeasured(plan: RunPlan, state: RunState, cause: str, reason: str) -> RunRow:
+    return RunRow(
+        campaign_id=plan.campaign_id,
+        run_id=plan.run_id,
+        system=plan.system,
+        workload=plan.workload,
+        repetition=plan.repetition,
+        state=state,
+        void_cause=cause,
+        void_reason=reason,
+        passed_checks=(),
+        failed_checks=(),
+    )
+
+
+def _measured_row(
+    plan: RunPlan,
+    state: RunState,
+    measured: Measured,
+    void: tuple[str, str],
+    passed: tuple[str, ...],
+    failures: tuple[FailedCheck, ...],
+) -> RunRow:
+    acquire = _histogram(plan.run_id, measured, _ACQUIRED)
+    release = _histogram(plan.run_id, measured, _RELEASED)
+    pairs = measured.counts.get(_RELEASED, 0)
+    metrics: dict[str, float | None] = {}
+    for phase, histogram in (("acquire", acquire), ("release", release)):
+        for quantile, fraction in FRACTIONS.items():
+            metrics[f"{phase}_us_{quantile}"] = carried_quantile_us(histogram, fraction)
+    metrics["throughput_pairs_per_s"] = pairs / measured.window_s if pairs else None
+    metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / pairs if pairs else None
+    metrics["generator_cpu_share"] = measured.generator_cpu_s / (measured.window_s * measured.generator_processes)
+    facts = measured.facts_before
+    return RunRow(
+        campaign_id=plan.campaign_id,
+        run_id=plan.run_id,
+        system=plan.system,
+        workload=plan.workload,
+        repetition=plan.repetition,
+        state=state,
+        void_cause=void[0] or None,
+        void_reason=void[1] or None,
+        passed_checks=passed,
+        failed_checks=failures,
+        setting=Setting(
+            server_version=facts.version,
+            source=measured.source,
+            nodes=facts.nodes,
+            durability=tuple(sorted(item for item in facts.durability.items() if item[0] not in _WHICH_MEMBER)),
+            tags=tuple(sorted(measured.tags)),
+            engine=measured.capabilities.get("engine", ""),
+        ),
+        capabilities=measured.capabilities,
+        window_s=measured.window_s,
+        outcomes={
+            name.removeprefix("acquire/"): count
+            for name, count in sorted(measured.counts.items())
+            if name.startswith("acquire/") and count
+        },
+        acquire=acquire,
+        metrics=metrics,
+    )
+
+
+def _histogram(run_id: str, measured: Measured, name: str) -> LatencyHistogram:
+    text = measured.histograms.get(name)
+    if not text:
+        return LatencyHistogram()
+    try:
+        return LatencyHistogram.decode(text)
+    except ValueError as broken:
+        raise StoreError(f"run {run_id}: {name} is damaged: {broken}. Move the run's folder away") from broken
+
+
+def _flat(row: RunRow) -> dict[str, object]:
+    setting, workload = row.setting, row.workload
+    flat: dict[str, object] = {
+        "campaign_id": row.campaign_id,
+        "run_id": row.run_id,
+        "system": row.system,
+        "workload": workload.name,
+        "workload_digest": workload.digest,
+        "repetition": row.repetition,
+        "clients": workload.clients,
+        "keys": workload.keys,
+        "ttl_ms": workload.ttl_ms,
+        "hold_ms": workload.hold_ms,
+        "wait": workload.wait,
+        "state": str(row.state),
+        "void_reason": f"{row.void_cause}: {row.void_reason}" if row.void else "",
+        "failed_checks": ", ".join(sorted(check.name for check in row.failed_checks)),
+        "source": setting.source if setting else "",
+        "server_version": setting.server_version if setting else "",
+        "nodes": setting.nodes if setting else None,
+        "durability": durability_text(setting.durability) if setting else "",
+        "tags": ", ".join(setting.tags) if setting else "",
+        "window_s": row.window_s,
+        "operations": row.operations,
+        "outcomes": ", ".join(f"{name} {count}" for name, count in row.outcomes.items()),
+    }
+    return flat | dict(row.metrics)
+
+
+def durability_text(durability: tuple[tuple[str, str], ...]) -> str:
+    """The server's own settings on one line."""
+    return ", ".join(f"{name}: {value or '(empty)'}" for name, value in durability)

@@ -1,0 +1,86 @@
+"""The verdicts as plain rows: one line a claim and row of the comparison."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.analysis import names
+from bench.analysis.cells import Absent
+from bench.analysis.claims import source_labels
+from bench.analysis.evidence import Evidence
+from bench.analysis.metrics import metric
+from bench.analysis.verdicts import Judgement, Verdict
+from bench.report import formats
+from bench.report.formats import NO_BREAK, NOTHING, RANGE
+
+_FASTER = metric("acquire_us_p50").less_than_claimed
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """One line, ready to print."""
+
+    id: str
+    source: str  # seed 1 ... seed 5
+    system: str
+    claimed: str
+    measured: str
+    verdict: Verdict
+    why: str
+    evidence: str
+
+
+def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
+    """The claims that the campaign tested, in claim order; those that it did not are left to `untested`."""
+    labels = source_labels(evidence.claims)
+    return tuple(
+        VerdictRow(
+            id=judgement.claim.id,
+            source=labels[judgement.claim.source],
+            system=names.title(judgement.system),
+            claimed=f"{formats.claimed_range(judgement.claim)} {judgement.claim.unit}".replace(" ", NO_BREAK),
+            measured=_measured(judgement),
+            verdict=judgement.verdict,
+            why=judgement.why or NOTHING,
+            evidence=formats.run_list(judgement.evidence) or NOTHING,
+        )
+        for judgement in evidence.judgements
+        if judgement.verdict is not Verdict.NOT_MEASURED
+    )
+
+
+def untested(evidence: Evidence) -> tuple[str, ...]:
+    """Ids of the claims that no experiment of this campaign is about."""
+    tested = {judgement.claim.id for judgement in evidence.judgements if judgement.verdict is not Verdict.NOT_MEASURED}
+    return tuple(claim.id for claim in evidence.claims if claim.id not in tested)
+
+
+def tally(rows: Sequence[VerdictRow]) -> str:
+    """How often each verdict was given, in words."""
+    counts = Counter(row.verdict for row in rows)
+    # Over loopback most failures are claims about a network that a single machine undercuts: told apart at once.
+    faster = sum(row.verdict is Verdict.FAILS and row.why.startswith(_FASTER) for row in rows)
+    words = [f"{verdict}: {counts[verdict]}" for verdict in Verdict if counts[verdict]]
+    if faster:
+        words = [
+            f"{word} (of which {_FASTER}: {faster})" if word.startswith(f"{Verdict.FAILS}:") else word for word in words
+        ]
+    return ", ".join(words) or "none was tested"
+
+
+def _measured(judgement: Judgement) -> str:
+    words = []
+    for value in judgement.measured:
+        if isinstance(value, Absent):
+            words.append(value.reason)
+        elif judgement.claim.metric == "acquire_latency":
+            words.append(formats.ms(value.value))
+        elif judgement.at_least:
+            words.append(f"≥{NO_BREAK}{formats.whole(value.low)}{NO_BREAK}pairs/s")
+        else:
+            words.append(f"{formats.whole(value.value)}{NO_BREAK}pairs/s")
+    if judgement.claim.metric != "acquire_latency":
+        return "; ".join(words)
+    if len(set(words)) == 1 and not words[0][:1].isdigit():
+        return words[0]
+    return f"{RANGE.join(words)}{NO_BREAK}ms" if all(one[:1].isdigit() for one in words) else f" {RANGE} ".join(words)

@@ -1,0 +1,124 @@
+"""The comparison: what the first page of our sources claims of six systems, beside what this campaign measured.
+
+Nothing is ranked: rows differ in durability and topology, which are told beside every number, and an emulator's speed
+says nothing about the service that it stands in for.
+"""
+
+from collections.abc import Iterable
+
+from bench.analysis import names
+from bench.analysis.cells import Absent
+from bench.analysis.evidence import Evidence
+from bench.report import formats
+from bench.report.glance import properties
+from bench.report.long_form import long_rows
+from bench.report.table_model import Column, Comparison, Context, Footnotes, LongRow
+
+
+def build_comparison(evidence: Evidence) -> Comparison:
+    """The comparison of the headline systems, and the long form of every system that the campaign ran."""
+    notes = Footnotes()
+    columns = tuple(_column(evidence, system) for system in names.headline())
+    lines = tuple(properties(evidence, notes))
+    rows = tuple(long_rows(evidence, notes))
+    return Comparison(
+        facts=_facts(evidence),
+        method=_method(evidence),
+        columns=columns,
+        properties=lines,
+        contexts=(*_contexts(rows), _token_sources(evidence)),
+        rows=rows,
+        footnotes=notes.texts,
+    )
+
+
+def _column(evidence: Evidence, system: str) -> Column:
+    settings = [cell.setting for cell in evidence.cells if cell.system == system and cell.setting is not None]
+    engines = sorted({setting.engine for setting in settings if setting.engine})
+    tags = sorted({tag for setting in settings for tag in setting.tags}) if settings else names.tags(system)
+    return Column(system, names.title(system, ", ".join(engines)), tuple(tags))
+
+
+def _contexts(rows: tuple[LongRow, ...]) -> tuple[Context, ...]:
+    lines = (
+        ("Durability, as the server says", "durability"),
+        ("Servers", "nodes"),
+        ("Wait when contended", "wait"),
+        ("Server version", "version"),
+        ("Servers came from", "source"),
+    )
+    found = []
+    for title, attribute in lines:
+        texts: dict[str, str] = {}
+        for row in rows:
+            texts.setdefault(row.system, getattr(row, attribute))
+        found.append(Context(title, {system: texts[system] for system in names.headline()}))
+    return tuple(found)
+
+
+def _token_sources(evidence: Evidence) -> Context:
+    texts: dict[str, str] = {}
+    for system in names.headline():
+        seen = [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
+        told = dict.fromkeys(capabilities.get("fencing_source", "") or "no token" for capabilities in seen)
+        texts[system] = "; ".join(told) or formats.NOTHING
+    return Context("Token taken from", texts)
+
+
+def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
+    campaign, machine = evidence.campaign, evidence.environment
+    used = sum(not row.void for row in evidence.rows)
+    return (
+        ("Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
+        ("Runs", f"{len(campaign.runs)} planned, {len(evidence.rows)} started, {used} counted"),
+        ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),
+        (
+            "Machine",
+            f"{machine.cpu_model}, {machine.cpu_count} cores, {machine.memory_bytes / 2**30:.0f} GiB, "
+            f"{machine.operating_system}, kernel {machine.kernel}, virtualization {machine.virtualization}",
+        ),
+        (
+            "Disk and network",
+            f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms and p99 "
+            f"{formats.ms(machine.fdatasync_us_p99)} ms; loopback round trip p50 {machine.loopback_rtt_us_p50:.0f} µs",
+        ),
+    )
+
+
+def _workloads(evidence: Evidence) -> Iterable[str]:
+    told: dict[str, list[str]] = {}
+    for cell in evidence.cells:
+        one = cell.workload
+        clients = f"{one.clients} client{'s' if one.clients != 1 else ''}"
+        own = "with a key of its own" if one.clients == 1 else "each with a key of its own"
+        keys = own if one.keys == 0 else f"on {one.keys} key{'s' if one.keys != 1 else ''}"
+        words = f"{clients} {keys}, held {one.hold_ms:g} ms, TTL {one.ttl_ms / 1000:g} s, {one.measure_s:g} s measured"
+        if words not in told.setdefault(one.name, []):
+            told[one.name].append(words)
+    for name in sorted(told):
+        yield f"Workload {name}: {'; or '.join(told[name])}."
+
+
+def _method(evidence: Evidence) -> tuple[str, ...]:
+    methods = {
+        value.method
+        for cell in evidence.cells
+        for value in (cell.value("acquire_us_p50"),)
+        if not isinstance(value, Absent)
+    }
+    told = "; ".join(sorted(methods)) or "no run counts"
+    sources = {cell.setting.source for cell in evidence.cells if cell.setting is not None}
+    where = (
+        "Servers of a given URL were measured over whatever network lies between."
+        if "url" in sources
+        else "Generator and servers share this machine's cores, and all traffic is loopback: a network's round trips "
+        "are missing from every latency."
+    )
+    return (
+        f"Closed loop: a client asks again when it was answered. {where}",
+        *_workloads(evidence),
+        f"The run is the unit: a number is the runs' together, with bounds from the runs ({told}).",
+        "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "
+        "is kept and left out of the numbers; a footnote says so.",
+        "Rows differ in durability and topology, so nothing here is a ranking. An emulator is shown, never ranked.",
+    )

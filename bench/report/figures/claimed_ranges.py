@@ -1,0 +1,230 @@
+"""The acquire latencies that all pages claim, system by system, against what was measured here."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from bench.analysis import names
+from bench.analysis.cells import NOT_MEASURED, Absent, Cell
+from bench.analysis.claims import Claim, source_labels
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import US_PER, Judgement, Verdict
+from bench.report import formats
+from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
+from bench.report.formats import RANGE
+from bench.report.style import MUTED, SEED_GREYS, house_style, look
+
+_METRIC = "acquire_latency"
+_WIDTH_IN = 7.6
+_ROW_IN = 0.205  # height of one bar's line
+_LANE_GAP_IN = 0.17
+_BAR_IN = 0.105
+_LABEL_CHARACTERS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """One system: the claims about it, and the cells of it and of its durable sibling."""
+
+    system: str
+    claims: tuple[Claim, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def rows(self) -> int:
+        return len(self.claims) + max(1, len(self.cells))
+
+
+def claimed_ranges(evidence: Evidence) -> Drawing:
+    """Draw every claimed range as a grey bar and every measured p50 to p99 as a line in the system's colour."""
+    lanes = _lanes(evidence)
+    labels = source_labels(evidence.claims)
+    title = _title(evidence)
+    caption = _caption(evidence)
+    content_in = sum(lane.rows for lane in lanes) * _ROW_IN + len(lanes) * _LANE_GAP_IN
+    with house_style():
+        below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
+        height_in = below_in + content_in + 0.42
+        figure = canvas(_WIDTH_IN, height_in)
+        write_caption(figure, caption)
+        figure.text(0.1 / _WIDTH_IN, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")
+        axes = _axes(figure, lanes, below_in, content_in)
+        y_in = content_in
+        for number, lane in enumerate(lanes):
+            top_in = y_in
+            y_in -= _LANE_GAP_IN / 2.0
+            for claim in lane.claims:
+                _claim_bar(axes, claim, labels[claim.source], y_in - _ROW_IN / 2.0)
+                y_in -= _ROW_IN
+            for cell in lane.cells:
+                _measured_line(axes, cell, y_in - _ROW_IN / 2.0)
+                y_in -= _ROW_IN
+            if not lane.cells:
+                _say(axes, f"{NOT_MEASURED} by this campaign", y_in - _ROW_IN / 2.0)
+                y_in -= _ROW_IN
+            y_in -= _LANE_GAP_IN / 2.0
+            _lane_label(axes, lane, (top_in + y_in) / 2.0)
+            if number % 2 == 0:
+                axes.axhspan(y_in, top_in, color="#f4f4f4", zorder=0, linewidth=0)
+    return Drawing(
+        name="claimed_ranges",
+        title=title,
+        caption=caption,
+        runs=tuple(run_id for lane in lanes for cell in lane.cells for run_id in cell.evidence),
+        campaign_id=evidence.campaign.campaign_id,
+        git_commit=evidence.campaign.git_commit,
+        figure=figure,
+    )
+
+
+def _lanes(evidence: Evidence) -> tuple[_Lane, ...]:
+    claims = [claim for claim in evidence.claims if claim.metric == _METRIC and claim.has_range]
+    systems = sorted({claim.system for claim in claims}, key=lambda system: (names.position(system), system))
+    return tuple(
+        _Lane(
+            system,
+            tuple(claim for claim in claims if claim.system == system),
+            tuple(
+                cell
+                for cell in evidence.cells
+                if names.claimed_as(cell.system) == system and cell.workload.name == "uncontended"
+            ),
+        )
+        for system in systems
+    )
+
+
+def _axes(figure: Figure, lanes: Sequence[_Lane], below_in: float, content_in: float) -> Axes:
+    height_in = figure.get_size_inches()[1]
+    axes = figure.add_axes(
+        (1.32 / _WIDTH_IN, below_in / height_in, (_WIDTH_IN - 1.32 - 0.2) / _WIDTH_IN, content_in / height_in)
+    )
+    low, high = _span_ms(lanes)
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(0.0, content_in)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(visible=True, axis="x", which="major")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.set_xlabel("acquire latency without contention, ms (log scale)")
+    return axes
+
+
+def _span_ms(lanes: Sequence[_Lane]) -> tuple[float, float]:
+    """The claims and the measurements, with room for the words at the right of the longest bar."""
+    ends = [bound for lane in lanes for claim in lane.claims for bound in (claim.low, claim.high) if bound]
+    for lane in lanes:
+        for cell in lane.cells:
+            values = [cell.value(name) for name in ("acquire_us_p50", "acquire_us_p99")]
+            ends += [value.value / US_PER["ms"] for value in values if not isinstance(value, Absent)]
+    return min(ends) / 1.6, max(ends) * 5.0
+
+
+def _claim_bar(axes: Axes, claim: Claim, label: str, y_in: float) -> None:
+    scale = US_PER[claim.unit] / US_PER["ms"]
+    left, right = axes.get_xlim()
+    low = claim.low * scale if claim.low else left
+    high = right if claim.high is None else claim.high * scale
+    colour = SEED_GREYS[(int(label.split()[-1]) - 1) % len(SEED_GREYS)]
+    axes.barh(y_in, high - low, left=low, height=_BAR_IN, color=colour, zorder=2)
+    # An end that the claim leaves open runs to the edge and gets an arrow head, so that it does not read as a bound.
+    for is_open, at, marker in ((not claim.low, left, "<"), (claim.high is None, right, ">")):
+        if is_open:
+            axes.plot([at], [y_in], marker=marker, color=colour, markersize=6, clip_on=False, zorder=3)
+    words = f"{label}: {formats.claimed_range(claim)}"
+    if claim.high is None:
+        axes.annotate(words, (low, y_in), (-4, 0), textcoords="offset points", va="center", ha="right", **_NOTE)
+    else:
+        axes.annotate(words, (high, y_in), (5, 0), textcoords="offset points", va="center", **_NOTE)
+
+
+_NOTE: dict[str, Any] = {"fontsize": 7.2, "color": MUTED}
+
+
+def _measured_line(axes: Axes, cell: Cell, y_in: float) -> None:
+    style = look(cell.system)
+    p50, p99 = cell.value("acquire_us_p50"), cell.value("acquire_us_p99")
+    variant = names.title(cell.system).partition(", ")[2]
+    who = variant or "measured"
+    if isinstance(p50, Absent):
+        _say(axes, f"{who}: {p50.reason}", y_in)
+        return
+    middle = p50.value / US_PER["ms"]
+    far = middle
+    words = f"{who}: p50 {formats.ms(p50.value)}, p99 "
+    if isinstance(p99, Absent):
+        words += p99.reason
+    else:
+        far = p99.value / US_PER["ms"]
+        words += formats.ms(p99.value)
+        axes.plot([middle, far], [y_in, y_in], color=style.colour, linestyle=style.line, linewidth=2.2, zorder=4)
+        axes.plot([far], [y_in], marker="|", color=style.colour, markersize=8, markeredgewidth=1.8, zorder=5)
+    axes.plot([middle], [y_in], marker=style.marker, color=style.colour, markerfacecolor=style.face, zorder=5)
+    bold: dict[str, Any] = {"fontsize": 7.4, "color": "#222222", "fontweight": "bold"}
+    # The words stand at the right of the line, or at its left where the right has no room for them.
+    reach = math.log(far / axes.get_xlim()[0]) / math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
+    if reach < 0.62:
+        axes.annotate(words, (far, y_in), (7, 0), textcoords="offset points", va="center", **bold)
+    else:
+        axes.annotate(words, (middle, y_in), (-8, 0), textcoords="offset points", va="center", ha="right", **bold)
+
+
+def _say(axes: Axes, words: str, y_in: float) -> None:
+    axes.text(axes.get_xlim()[0] * 1.1, y_in, words, va="center", fontsize=7.4, color=MUTED, style="italic")
+
+
+def _lane_label(axes: Axes, lane: _Lane, y_in: float) -> None:
+    engines = sorted({cell.setting.engine for cell in lane.cells if cell.setting is not None and cell.setting.engine})
+    title = names.title(lane.system, ", ".join(engines)).replace(" (", "\n(")
+    words = "\n".join(part for line in title.split("\n") for part in textwrap.wrap(line, _LABEL_CHARACTERS))
+    if any(cell.emulator for cell in lane.cells):
+        words += "\nemulator"
+    axes.annotate(
+        words,
+        (0.0, y_in),
+        (-8, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=9,
+        fontweight="bold",
+        color="#222222" if lane.cells else MUTED,
+    )
+
+
+def _title(evidence: Evidence) -> str:
+    judged = [one for one in evidence.judgements if _counts(evidence, one)]
+    if not judged:
+        return "Claimed acquire latencies of five pages"
+    inside = sum(one.verdict is Verdict.HOLDS for one in judged)
+    return f"{inside} of {len(judged)} claimed acquire latencies contain the p50{RANGE}p99 that was measured here"
+
+
+def _counts(evidence: Evidence, judgement: Judgement) -> bool:
+    """Claims about latency that were put to the test on the system itself, not on an emulator or a durable sibling."""
+    cells = evidence.cells_for(judgement.system, "uncontended")
+    return (
+        judgement.claim.metric == _METRIC
+        and judgement.system == judgement.claim.system
+        and judgement.verdict is not Verdict.NOT_MEASURED
+        and not any(cell.emulator for cell in cells)
+    )
+
+
+def _caption(evidence: Evidence) -> str:
+    cells = [cell for lane in _lanes(evidence) for cell in lane.cells if cell.used]
+    runs = formats.counted((len(cell.used) for cell in cells), "run")
+    operations = formats.counted((cell.operations_min for cell in cells), "operation")
+    sources = ", ".join(f"{label}: {source}" for source, label in source_labels(evidence.claims).items())
+    return (
+        f"Grey: claimed ranges, darker from seed 1 to seed 5 ({sources}). Colour: measured p50 (marker) to p99 (bar), "
+        f"of {runs} with {operations} each, closed loop. An emulator is shown, never ranked. {machine_words(evidence)}"
+    )

@@ -1,0 +1,94 @@
+"""A finished figure with its words and its provenance, and how it becomes bytes that never change."""
+
+import io
+import textwrap
+from dataclasses import dataclass, field
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bench.analysis.evidence import Evidence
+from bench.report.formats import NO_BREAK, ms
+from bench.report.style import MUTED, house_style
+
+FORMATS = ("svg", "pdf", "png")
+CAPTION_SIZE = 7.0
+_CAPTION_LINE_IN = 0.135
+_CHARACTERS_PER_IN = 18.0  # of DejaVu Sans at the caption's size
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One figure. `runs` are the ids of the runs that it shows; `name` is its file name without ending."""
+
+    name: str
+    title: str
+    caption: str
+    runs: tuple[str, ...]
+    campaign_id: str
+    git_commit: str
+    figure: Figure = field(repr=False)
+    _done: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+
+    def rendered(self, file_format: str) -> bytes:
+        """The figure as `svg`, `pdf` or `png` (200 dpi): the same bytes for the same data and library versions."""
+        if file_format not in self._done:
+            self._done[file_format] = self._render(file_format)
+        return self._done[file_format]
+
+    def _render(self, file_format: str) -> bytes:
+        subject = f"lockbench campaign {self.campaign_id}, commit {self.git_commit}"
+        # Dates and library names are left out: they change from day to day and from machine to machine.
+        metadata: dict[str, dict[str, str | None]] = {
+            "svg": {"Title": self.title, "Description": f"{self.caption} {subject}", "Date": None, "Creator": None},
+            "pdf": {"Title": self.title, "Subject": subject, "CreationDate": None, "Creator": None, "Producer": None},
+            "png": {"Title": self.title, "Description": subject, "Software": None},
+        }
+        buffer = io.BytesIO()
+        with house_style():
+            self.figure.savefig(buffer, format=file_format, metadata=metadata[file_format])
+        return buffer.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.rendered("svg").decode("utf-8")
+
+
+def canvas(width_in: float, height_in: float) -> Figure:
+    """An empty figure that no interactive backend knows of; call inside `house_style`."""
+    figure = Figure(figsize=(width_in, height_in))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def write_caption(figure: Figure, caption: str) -> float:
+    """Write the caption along the bottom edge; returns the height that it takes, in inches."""
+    width_in, height_in = figure.get_size_inches()
+    figure.text(
+        0.1 / width_in,
+        0.06 / height_in,
+        "\n".join(_wrapped(caption, width_in)),
+        fontsize=CAPTION_SIZE,
+        color=MUTED,
+        va="bottom",
+        linespacing=1.25,
+    )
+    return caption_height_in(caption, width_in)
+
+
+def caption_height_in(caption: str, width_in: float) -> float:
+    """The height that a caption takes in a figure of this width, in inches."""
+    return 0.1 + _CAPTION_LINE_IN * len(_wrapped(caption, width_in))
+
+
+def _wrapped(caption: str, width_in: float) -> list[str]:
+    return textwrap.wrap(caption, int((width_in - 0.2) * _CHARACTERS_PER_IN))
+
+
+def machine_words(evidence: Evidence) -> str:
+    """The machine and the campaign, for captions."""
+    machine = evidence.environment
+    return (
+        f"Machine: {machine.cpu_count} cores ({machine.cpu_model}), {machine.operating_system}; generator and servers "
+        f"share it; loopback round trip {machine.loopback_rtt_us_p50:.0f}{NO_BREAK}µs, fdatasync "
+        f"{ms(machine.fdatasync_us_p50)}{NO_BREAK}ms (medians). Campaign {evidence.campaign.campaign_id}."
+    )

@@ -1,0 +1,100 @@
+"""How figures are written: significant digits, ranges, thousands. Nothing is measured or decided here."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from bench.analysis.cells import Absent, Value
+from bench.analysis.claims import Claim
+from bench.analysis.verdicts import US_PER
+
+NO_BREAK = "\u00a0"
+RANGE = "\u2013"  # en dash
+NOTHING = "\u2014"  # em dash: the question does not arise
+
+
+def significant(value: float, digits: int = 2) -> str:
+    """A positive number with `digits` significant digits, thousands set apart, no exponents: 0.095, 1.3, 9,419."""
+    if value <= 0.0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(value)))  # digits before the point are never dropped
+    rounded = round(value, decimals) or 10.0**-decimals  # may carry into the next power of ten: 0.0999 is 0.10
+    decimals = max(0, digits - 1 - math.floor(math.log10(rounded)))
+    return f"{rounded:,.{decimals}f}"
+
+
+def whole(value: float) -> str:
+    """A count, thousands set apart."""
+    return f"{value:,.0f}"
+
+
+def ms(value_us: float, digits: int = 2) -> str:
+    """µs as ms, without the unit."""
+    return significant(value_us / US_PER["ms"], digits)
+
+
+def ms_value(value: Value, digits: int = 3) -> str:
+    """An estimate in µs as ms with its bounds, or the reason why there is none."""
+    if isinstance(value, Absent):
+        return value.reason
+    if value.runs == 1:
+        return ms(value.value, digits)
+    return f"{ms(value.value, digits)} [{ms(value.low)}{RANGE}{ms(value.high)}]"
+
+
+def rate_value(value: Value, at_least: bool) -> str:
+    """A rate with its bounds; a lower bound is called by its name and has no upper one."""
+    if isinstance(value, Absent):
+        return value.reason
+    if at_least:
+        # The lowest run: "at least" must hold for every run that stands behind it.
+        return f"≥{NO_BREAK}{whole(value.low)} (generator-bound)"
+    if value.runs == 1:
+        return whole(value.value)
+    return f"{whole(value.value)} [{whole(value.low)}{RANGE}{whole(value.high)}]"
+
+
+def times_value(value: Value) -> str:
+    """A ratio with its bounds."""
+    if isinstance(value, Absent):
+        return value.reason
+    bounds = f" [{significant(value.low)}{RANGE}{significant(value.high)}]" if value.runs > 1 else ""
+    return f"{significant(value.value)}{NO_BREAK}×{bounds}"
+
+
+def claimed_range(claim: Claim) -> str:
+    """A claimed range as it was made, without the unit: 0.5-2, under 1, over 1."""
+    low, high = claim.low, claim.high
+    if low is None and high is None:
+        return NOTHING
+    if high is None:
+        return f"over {_claimed(low)}"
+    if not low:
+        return f"under {_claimed(high)}"
+    return _claimed(low) if low == high else f"{_claimed(low)}{RANGE}{_claimed(high)}"
+
+
+def _claimed(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value / 1_000:g}k" if value >= 1_000 else f"{value:g}"
+
+
+def counted(counts: Iterable[int], noun: str) -> str:
+    """How many of something, as one figure or from least to most: 1 run, 3 runs, 2 to 6 runs; no run."""
+    found = sorted(set(counts))
+    if not found:
+        return f"no {noun}"
+    if len(found) > 1:
+        return f"{whole(found[0])} to {whole(found[-1])} {noun}s"
+    return f"{whole(found[0])} {noun}{'' if found[0] == 1 else 's'}"
+
+
+def run_list(run_ids: Sequence[str]) -> str:
+    """Run ids with the common part said once: redis-uncontended-01, -02, -03."""
+    told: list[str] = []
+    before = ""
+    for run_id in run_ids:
+        stem, dash, tail = run_id.rpartition("-")
+        told.append(f"-{tail}" if dash and stem == before else run_id)
+        before = stem
+    return ", ".join(told)

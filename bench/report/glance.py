@@ -1,0 +1,146 @@
+"""The first page's table, line by line: for each property the claim beside what this campaign saw."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from bench.analysis import names
+from bench.analysis.cells import NOT_MEASURED, Absent, Cell, amplification
+from bench.analysis.evidence import Evidence
+from bench.report import formats
+from bench.report.cell_texts import claimed_amplification, claimed_number, none_or_unlike, ratio_text
+from bench.report.formats import NOTHING, RANGE
+from bench.report.table_model import ABSENT, Footnotes, Pair, Property, Text
+
+TOKEN_CHECK = "token_order"  # the self-check that every run makes of its own grants
+
+
+def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
+    """The lines of the table, top to bottom, for the headline systems."""
+    yield _numbers(
+        evidence,
+        "acquire_latency",
+        "Acquire latency",
+        f"ms, p50{RANGE}p99, without contention",
+        _latency(notes),
+    )
+    yield _numbers(evidence, "throughput", "Throughput", "pairs of acquire and release per second", _rate(notes))
+    yield _words(
+        evidence, "fencing", "Fencing token", "a number that rises with every grant", _fencing(evidence, notes)
+    )
+    yield _words(evidence, "pause_safety", "Safe when the holder pauses", "", lambda _: ABSENT)
+    yield _words(evidence, "clock_skew", "Sensitive to clocks", "", lambda _: ABSENT)
+    yield _words(evidence, "consensus", "Consensus required", "what had to agree here", _quorum(evidence))
+    yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
+    amplified = {
+        system: Pair(claimed_amplification(evidence), _amplification(evidence, system, notes))
+        for system in names.headline()
+    }
+    yield Property(
+        "contention_amplification",
+        "Contention amplification",
+        "p99 with contention by p99 without",
+        amplified,
+    )
+
+
+def _numbers(
+    evidence: Evidence, metric: str, title: str, detail: str, measured: Callable[[tuple[Cell, ...]], Text]
+) -> Property:
+    workload = {"acquire_latency": "uncontended", "throughput": "saturation"}[metric]
+    pairs = {
+        system: Pair(claimed_number(evidence, system, metric), measured(evidence.cells_for(system, workload)))
+        for system in names.headline()
+    }
+    return Property(metric, title, detail, pairs)
+
+
+def _words(evidence: Evidence, key: str, title: str, detail: str, measured: Callable[[str], Text]) -> Property:
+    claimed = {cell.system: cell.claimed for cell in evidence.seed_table if cell.property == key}
+    pairs = {system: Pair(claimed.get(system, NOTHING), measured(system)) for system in names.headline()}
+    return Property(key, title, detail, pairs)
+
+
+def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
+    def measured(cells: tuple[Cell, ...]) -> Text:
+        if len(cells) != 1:
+            return none_or_unlike(cells)
+        p50, p99 = cells[0].value("acquire_us_p50"), cells[0].value("acquire_us_p99")
+        if isinstance(p50, Absent):
+            return Text(p50.reason, notes.of(cells[0]), measured=False)
+        high = p99.reason if isinstance(p99, Absent) else formats.ms(p99.value)
+        dash = f" {RANGE} " if isinstance(p99, Absent) else RANGE
+        return Text(f"{formats.ms(p50.value)}{dash}{high}", notes.of(cells[0]))
+
+    return measured
+
+
+def _rate(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
+    def measured(cells: tuple[Cell, ...]) -> Text:
+        if len(cells) != 1:
+            return none_or_unlike(cells)
+        value = cells[0].value("throughput_pairs_per_s")
+        if isinstance(value, Absent):
+            return Text(value.reason, notes.of(cells[0]), measured=False)
+        words = formats.rate_value(value, True) if cells[0].generator_bound else formats.whole(value.value)
+        return Text(words, notes.of(cells[0]))
+
+    return measured
+
+
+def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
+    """What the runs saw of the token: that it rose is checked by each run's own `token_order` check."""
+
+    def measured(system: str) -> Text:
+        cells = evidence.cells_for(system, "contended")
+        seen = [run for cell in cells for run in cell.runs if run.capabilities]
+        # A token that did not rise may be why a run is void: look for it before asking which runs count.
+        broken = any(check.name == TOKEN_CHECK for run in seen for check in run.failed_checks)
+        runs = [run for run in seen if broken or not run.void]
+        if not runs:
+            return ABSENT
+        if not any(run.capabilities.get("fencing_source") for run in runs):
+            return Text("no token", notes.of(*cells))
+        if broken:
+            return Text("did not rise", notes.of(*cells))
+        if not all(TOKEN_CHECK in run.passed_checks for run in runs):
+            return Text(f"order {NOT_MEASURED}", notes.of(*cells), measured=False)
+        grants = sum(run.operations for run in runs)
+        return Text(f"rose over {formats.whole(grants)} contended grants", notes.of(*cells))
+
+    return measured
+
+
+def _quorum(evidence: Evidence) -> Callable[[str], Text]:
+    def measured(system: str) -> Text:
+        seen = _capability_runs(evidence, system)
+        if not seen:
+            return ABSENT
+        nodes, quorum = seen[0].get("nodes", ""), seen[0].get("quorum", "")
+        if not nodes or not quorum:
+            return ABSENT
+        return Text("one server decides" if nodes == "1" else f"{quorum} of {nodes} servers")
+
+    return measured
+
+
+def _servers(evidence: Evidence) -> Callable[[str], Text]:
+    def measured(system: str) -> Text:
+        settings = dict.fromkeys(
+            cell.setting for cell in evidence.cells if cell.system == system and cell.setting is not None
+        )
+        if not settings:
+            return ABSENT
+        words = [f"{one.nodes} server{'s' if one.nodes != 1 else ''}, {one.source}" for one in settings]
+        return Text("; ".join(dict.fromkeys(words)))
+
+    return measured
+
+
+def _capability_runs(evidence: Evidence, system: str) -> list[Mapping[str, str]]:
+    return [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
+
+
+def _amplification(evidence: Evidence, system: str, notes: Footnotes) -> Text:
+    contended, uncontended = (evidence.cells_for(system, workload) for workload in ("contended", "uncontended"))
+    if len(contended) != 1 or len(uncontended) != 1:
+        return none_or_unlike(contended if len(contended) > 1 else uncontended if contended else ())
+    return ratio_text(amplification(contended[0], uncontended[0]), notes.of(contended[0], uncontended[0]), short=True)

@@ -1,0 +1,72 @@
+"""What the numbers of a campaign cannot say, in sentences made from the campaign itself."""
+
+from collections.abc import Iterable
+
+from bench.analysis.cells import NOT_MEASURED, Absent
+from bench.analysis.evidence import Evidence
+from bench.report import formats
+from bench.report.claims_table import untested
+
+
+def limits(evidence: Evidence) -> tuple[str, ...]:
+    """One sentence or two for each limit, the widest first."""
+    return (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
+
+
+def _network(evidence: Evidence) -> Iterable[str]:
+    machine = evidence.environment
+    sources = {cell.setting.source for cell in evidence.cells if cell.setting is not None}
+    if sources - {"url"}:
+        yield (
+            f"Loopback: clients and servers are on one machine, with a round trip of {machine.loopback_rtt_us_p50:.0f} "
+            f"µs at the median. Between machines every round trip of an acquire costs the network's own time on top, "
+            f"so these latencies are floors."
+        )
+        yield (
+            f"Disk: one fdatasync takes {formats.ms(machine.fdatasync_us_p50)} ms at the median here "
+            f"({machine.filesystem}); systems that write durably move with it, the others do not."
+        )
+
+
+def _generator(evidence: Evidence) -> Iterable[str]:
+    cores = evidence.environment.cpu_count
+    shares = []
+    for cell in evidence.cells:
+        value = cell.value("generator_cpu_share")
+        if not isinstance(value, Absent):
+            shares.append((value.value, cell))
+    if not shares:
+        return
+    highest, cell = max(shares, key=lambda item: item[0])
+    yield (
+        f"Processor: {cores} cores are shared by the load generator and all servers. The generator used up to "
+        f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.name})."
+    )
+    bound = [f"{cell.system} ({cell.workload.name})" for cell in evidence.cells if cell.generator_bound]
+    if bound:
+        yield f"Generator-bound, so that rates are lower and latencies upper bounds: {', '.join(bound)}."
+
+
+def _runs(evidence: Evidence) -> Iterable[str]:
+    counts = [len(cell.used) for cell in evidence.cells if cell.used]
+    if not counts:
+        return
+    void = sum(row.void for row in evidence.rows)
+    left_out = f" {void} of {len(evidence.rows)} runs were left out." if void else " No run was left out."
+    behind = formats.counted(counts, "run")
+    yield f"Replication: {behind} behind each cell; cells whose bounds overlap are not told apart.{left_out}"
+
+
+def _emulators(evidence: Evidence) -> Iterable[str]:
+    emulated = sorted({cell.system for cell in evidence.cells if cell.emulator})
+    if emulated:
+        yield f"Emulators: {', '.join(emulated)}. An emulator's speed says nothing about the service it stands in for."
+
+
+def _untested(evidence: Evidence) -> Iterable[str]:
+    missing = len(untested(evidence))
+    if missing:
+        yield (
+            f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by this campaign, among them what "
+            f"happens when a holder pauses and when clocks jump. A fast lock in these tables need not be a safe one."
+        )

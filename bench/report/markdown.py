@@ -1,0 +1,177 @@
+"""The comparison and the verdicts as Markdown: readable as text, and rendered by any forge."""
+
+from collections.abc import Iterable, Sequence
+
+from bench.analysis.evidence import Evidence
+from bench.report.claims_table import tally, untested, verdict_rows
+from bench.report.comparison import build_comparison
+from bench.report.figures import ALL
+from bench.report.limits import limits
+from bench.report.table_model import Column, Comparison, Text
+
+GENERATED = "<!-- Written by lockbench from recorded runs. Do not edit: it is rendered again. -->"
+
+
+def comparison_markdown(evidence: Evidence) -> str:
+    """The whole comparison as one page."""
+    comparison = build_comparison(evidence)
+    return _joined(GENERATED, "# Distributed locks: claimed and measured", *_comparison_parts(comparison))
+
+
+def claims_markdown(evidence: Evidence) -> str:
+    """The verdicts as one page."""
+    return _joined(GENERATED, "# Claims and verdicts", *_claims_parts(evidence))
+
+
+def results_markdown(evidence: Evidence, figures: str) -> str:
+    """Comparison, figures and verdicts as one page; `figures` is the path from the page to the figures' folder."""
+    comparison = build_comparison(evidence)
+    drawings = [draw(evidence) for draw in ALL]
+    return _joined(
+        GENERATED,
+        "# Results of the reference campaign",
+        *_comparison_parts(comparison),
+        "## Figures",
+        *(f"![{_safe(one.title)}]({figures}/{one.name}.svg)" for one in drawings),
+        "## Claims and verdicts",
+        *_claims_parts(evidence),
+        "## Limits",
+        "\n".join(f"- {_safe(sentence)}" for sentence in limits(evidence)),
+    )
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+def _comparison_parts(comparison: Comparison) -> Iterable[str]:
+    yield "\n".join(f"- **{name}:** {_safe(value)}" for name, value in comparison.facts)
+    yield "## At a glance"
+    yield "Each property twice: what the first page of our sources claims, and what this campaign measured."
+    yield _glance(comparison)
+    yield "## Claimed beside measured, with bounds"
+    yield _numbers(comparison)
+    yield "## What each row was measured on"
+    yield _settings(comparison)
+    yield "## How to read this"
+    yield "\n".join(f"- {_safe(line)}" for line in comparison.method)
+    if comparison.footnotes:
+        yield "## Notes"
+        yield "\n".join(f"- [{number}] {_safe(note)}" for number, note in enumerate(comparison.footnotes, 1))
+
+
+def _claims_parts(evidence: Evidence) -> Iterable[str]:
+    rows = verdict_rows(evidence)
+    header = ("Claim", "Source", "System", "Claimed", "Measured", "Verdict", "Why", "Runs")
+    lines = [
+        (row.id, row.source, row.system, row.claimed, row.measured, f"**{row.verdict}**", row.why, row.evidence)
+        for row in rows
+    ]
+    missing = untested(evidence)
+    yield (
+        f"Campaign {evidence.campaign.campaign_id}. Latencies are p50 to p99 of an uncontended acquire; rates are "
+        f"pairs of acquire and release. Verdicts: {tally(rows)}."
+    )
+    yield _table(header, lines) if lines else "No claim was tested."
+    if missing:
+        yield (
+            f"No experiment of this campaign is about the other {len(missing)} claims, which stay `not measured`: "
+            f"{', '.join(missing)}."
+        )
+
+
+def _glance(comparison: Comparison) -> str:
+    lines: list[Sequence[str]] = []
+    for one in comparison.properties:
+        detail = f": {one.detail}" if one.detail else ""
+        claimed = [one.pairs[column.system].claimed for column in comparison.columns]
+        measured = [_strong(one.pairs[column.system].measured) for column in comparison.columns]
+        lines.append((f"{one.title}, claimed", *claimed))
+        lines.append((f"measured{detail}", *measured))
+    for context in comparison.contexts:
+        lines.append((f"{context.title}", *(context.texts[column.system] for column in comparison.columns)))
+    return _table(("", *(_heading(column) for column in comparison.columns)), lines)
+
+
+def _numbers(comparison: Comparison) -> str:
+    header = (
+        "System",
+        "Claimed, ms",
+        "p50, ms",
+        "p99, ms",
+        "p99.9, ms",
+        "Claimed, per s",
+        "Pairs/s",
+        "Claimed contention",
+        "Contention, p99 ratio",
+        "Client CPU, µs/pair",
+    )
+    lines = [
+        (
+            row.title,
+            row.claimed_latency_ms,
+            _strong(row.acquire_ms_p50),
+            _strong(row.acquire_ms_p99),
+            _strong(row.acquire_ms_p999),
+            row.claimed_throughput_per_s,
+            _strong(row.throughput_pairs_per_s),
+            row.claimed_amplification,
+            _strong(row.contention_amplification),
+            _plain(row.client_cpu_us_per_pair),
+        )
+        for row in comparison.rows
+    ]
+    return _table(header, lines)
+
+
+def _settings(comparison: Comparison) -> str:
+    header = (
+        "System",
+        "Tags",
+        "Durability, as the server says",
+        "Servers",
+        "Wait when contended",
+        "Source",
+        "Version",
+        "Runs",
+    )
+    lines = [
+        (
+            row.title,
+            ", ".join(row.tags),
+            row.durability,
+            row.nodes,
+            row.wait,
+            row.source,
+            row.version,
+            f"{row.runs} counted",
+        )
+        for row in comparison.rows
+    ]
+    return _table(header, lines)
+
+
+def _heading(column: Column) -> str:
+    return f"{column.title} ({', '.join(column.tags)})" if column.tags else column.title
+
+
+def _strong(text: Text) -> str:
+    return (f"**{text.words}**" if text.measured else text.words) + _marks(text)
+
+
+def _plain(text: Text) -> str:
+    return text.words + _marks(text)
+
+
+def _marks(text: Text) -> str:
+    return "".join(f" [{mark}]" for mark in text.marks)
+
+
+def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(_safe(cell) for cell in row) + " |" for row in rows)
+
+
+def _safe(words: str) -> str:
+    """A pipe would end a cell; a line break would end the table."""
+    return " ".join(words.replace("|", "\\|").split("\n"))

@@ -1,0 +1,74 @@
+"""The comparison notebook, executed from top to bottom in a fresh kernel, as .ipynb and as one HTML page.
+
+nbconvert is imported here only, so that tables and figures do not wait for it.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert import HTMLExporter
+
+from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, project_root
+from bench.records.store import CampaignFolder
+from bench.report.files import ReportError, write_file
+from bench.report.page import page
+
+NOTEBOOK = Path("notebooks") / "comparison.ipynb"
+_CELL_TIMEOUT_S = 120
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def render_notebook(target: Path, campaign: CampaignFolder | None = None, root: Path | None = None) -> list[Path]:
+    """Execute notebooks/comparison.ipynb and write comparison.ipynb and comparison-notebook.html into `target`.
+
+    `campaign` None: what LOCKBENCH_CAMPAIGN names, else the latest, else the reference. Raises ReportError with the
+    notebook's own error when a cell fails.
+    """
+    root = root or project_root()
+    source = root / NOTEBOOK
+    try:
+        notebook = nbformat.read(source, as_version=4)  # type: ignore[no-untyped-call]
+    except OSError as refused:
+        raise ReportError(f"cannot read {source}: {refused.strerror}") from refused
+    # The kernel runs in the notebook's folder: what was given relative to ours must not change its meaning.
+    environment = dict(os.environ)
+    if environment.get(DATA_VARIABLE):
+        environment[DATA_VARIABLE] = str(Path(environment[DATA_VARIABLE]).resolve())
+    if campaign is not None:
+        environment[CAMPAIGN_VARIABLE] = str(campaign.path.resolve())
+    # record_timing would write the hour of rendering into every cell.
+    client = NotebookClient(
+        notebook,
+        timeout=_CELL_TIMEOUT_S,
+        kernel_name="python3",
+        record_timing=False,
+        # The kernel's remark on unencrypted loopback sockets is not news to whoever renders a report.
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        resources={"metadata": {"path": str(source.parent)}},
+    )
+    try:
+        client.execute(env=environment)
+    except (CellExecutionError, DeadKernelError, TimeoutError) as failed:
+        raise ReportError(f"{source.name} stopped: {_last_line(failed)}") from failed
+    executed: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    return [
+        write_file(target / "comparison.ipynb", executed.encode("utf-8")),
+        write_file(target / "comparison-notebook.html", _html(notebook).encode("utf-8")),
+    ]
+
+
+def _html(notebook: nbformat.NotebookNode) -> str:
+    """The executed notebook in our own page: nbconvert's full templates fetch scripts from the network."""
+    exporter = HTMLExporter(template_name="basic")  # type: ignore[no-untyped-call]
+    body, _ = exporter.from_notebook_node(notebook)
+    extra = Path(__file__).with_name("notebook_style.html").read_text(encoding="utf-8")
+    return page("Distributed locks: claimed and measured", body, extra)
+
+
+def _last_line(failed: Exception) -> str:
+    lines = [line for line in _COLOURS.sub("", str(failed)).splitlines() if line.strip()]
+    return lines[-1] if lines else type(failed).__name__

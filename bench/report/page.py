@@ -1,0 +1,246 @@
+"""The comparison and the verdicts as HTML: fragments for notebooks, and one page that needs no other file."""
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import Verdict
+from bench.report.claims_table import tally, untested, verdict_rows
+from bench.report.comparison import build_comparison
+from bench.report.figures.drawing import Drawing
+from bench.report.table_model import Column, Comparison, Text
+
+_HERE = Path(__file__).parent
+_BOUNDS = re.compile(r"(\[[^\]]*\])")  # kept on one line, and lighter than the value before them
+_VERDICT_CLASSES = {
+    Verdict.HOLDS: "holds",
+    Verdict.FAILS: "fails",
+    Verdict.CONDITION: "condition",
+    Verdict.NOT_TESTABLE: "untestable",
+    Verdict.NOT_MEASURED: "untestable",
+}
+
+
+def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
+    """One self-contained page: the comparison, the figures and the verdicts."""
+    comparison = build_comparison(evidence)
+    body = [
+        "<h1>Distributed locks: claimed and measured</h1>",
+        '<div class="lockbench">',
+        _facts(comparison),
+        "<h2>At a glance</h2>",
+        "<p>Each property twice: what the first page of our sources claims, and what this campaign measured.</p>",
+        _glance(comparison),
+        "<h2>Claimed beside measured, with bounds</h2>",
+        _numbers(comparison),
+        *(_figure(drawing) for drawing in drawings),
+        "<h2>What becomes of the claims</h2>",
+        _claims(evidence),
+        "<h2>What each row was measured on</h2>",
+        _settings(comparison),
+        "<h2>How to read this</h2>",
+        _list(comparison.method),
+        _notes(comparison),
+        "</div>",
+    ]
+    return page("Distributed locks: claimed and measured", "\n".join(body))
+
+
+def page(title: str, body: str, extra: str = "") -> str:
+    """A whole HTML document around a body: light or dark as the reader's system is, readable at phone width."""
+    template = Template((_HERE / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), style=style(), body=body, extra=extra)
+
+
+def style() -> str:
+    """The style element that every fragment needs once in its document."""
+    return (_HERE / "style.html").read_text(encoding="utf-8").strip()
+
+
+def comparison_fragment(evidence: Evidence) -> str:
+    """The glance, the numbers and their notes, without a document around them."""
+    comparison = build_comparison(evidence)
+    return f'<div class="lockbench">{_glance(comparison)}{_numbers(comparison)}{_notes(comparison)}</div>'
+
+
+def settings_fragment(evidence: Evidence) -> str:
+    """What was measured on what, and how to read it."""
+    comparison = build_comparison(evidence)
+    return f'<div class="lockbench">{_facts(comparison)}{_settings(comparison)}{_list(comparison.method)}</div>'
+
+
+def claims_fragment(evidence: Evidence) -> str:
+    """The verdicts, without a document around them."""
+    return f'<div class="lockbench">{_claims(evidence)}</div>'
+
+
+def _facts(comparison: Comparison) -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in comparison.facts)
+    return f'<dl class="facts">{items}</dl>'
+
+
+def _glance(comparison: Comparison) -> str:
+    """Systems side by side; on a phone, property by property with the claim beside the measurement."""
+    head = "".join(f'<th scope="col">{_heading(column)}</th>' for column in comparison.columns)
+    rows = []
+    for one in comparison.properties:
+        pairs = [one.pairs[column.system] for column in comparison.columns]
+        claimed = "".join(f"<td>{escape(pair.claimed)}</td>" for pair in pairs)
+        measured = "".join(_cell(pair.measured) for pair in pairs)
+        detail = f"measured: {one.detail}" if one.detail else "measured"
+        rows.append(f'<tr class="claimed"><th scope="row">{escape(one.title)}, claimed</th>{claimed}</tr>')
+        rows.append(f'<tr class="measured"><th scope="row">{escape(detail)}</th>{measured}</tr>')
+    for context in comparison.contexts:
+        cells = "".join(f"<td>{escape(context.texts[column.system])}</td>" for column in comparison.columns)
+        rows.append(f'<tr class="context"><th scope="row">{escape(context.title)}</th>{cells}</tr>')
+    wide = (
+        f'<div class="wide scroll"><table class="glance"><thead><tr><td></td>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+    return wide + f'<div class="narrow">{"".join(_narrow(comparison))}</div>'
+
+
+def _narrow(comparison: Comparison) -> Iterable[str]:
+    for one in comparison.properties:
+        detail = f" <small>{escape(one.detail)}</small>" if one.detail else ""
+        rows = "".join(
+            f'<tr><th scope="row">{_heading(column)}</th><td>{escape(one.pairs[column.system].claimed)}</td>'
+            f"{_cell(one.pairs[column.system].measured)}</tr>"
+            for column in comparison.columns
+        )
+        yield (
+            f'<h3>{escape(one.title)}{detail}</h3><table><thead><tr><th scope="col">System</th>'
+            f'<th scope="col">Claimed</th><th scope="col">Measured</th></tr></thead><tbody>{rows}</tbody></table>'
+        )
+
+
+def _numbers(comparison: Comparison) -> str:
+    header = (
+        "System",
+        "Claimed, ms",
+        "p50, ms",
+        "p99, ms",
+        "p99.9, ms",
+        "Claimed, per s",
+        "Pairs/s",
+        "Contention: p99 ratio",
+        "Client CPU, µs/pair",
+    )
+    rows = [
+        (
+            _title(row.title, row.tags),
+            row.claimed_latency_ms,
+            row.acquire_ms_p50,
+            row.acquire_ms_p99,
+            row.acquire_ms_p999,
+            row.claimed_throughput_per_s,
+            row.throughput_pairs_per_s,
+            row.contention_amplification,
+            row.client_cpu_us_per_pair,
+        )
+        for row in comparison.rows
+    ]
+    return _cards(header, rows)
+
+
+def _settings(comparison: Comparison) -> str:
+    header = (
+        "System",
+        "Durability, as the server says",
+        "Servers",
+        "Wait when contended",
+        "Source",
+        "Version",
+        "Runs counted",
+    )
+    rows = [
+        (_title(row.title, row.tags), row.durability, row.nodes, row.wait, row.source, row.version, row.runs)
+        for row in comparison.rows
+    ]
+    return _cards(header, rows)
+
+
+def _claims(evidence: Evidence) -> str:
+    rows = verdict_rows(evidence)
+    missing = untested(evidence)
+    lines = []
+    for row in rows:
+        kind = _VERDICT_CLASSES[row.verdict]
+        lines.append(
+            f'<tr><th scope="row">{escape(row.id)} <span class="runs">{escape(row.source)}</span></th>'
+            f'<td data-label="System">{escape(row.system)}</td><td data-label="Claimed">{escape(row.claimed)}</td>'
+            f'<td data-label="Measured" class="value">{escape(row.measured)}</td>'
+            f'<td data-label="Verdict" class="verdict {kind}">{escape(row.verdict)}</td>'
+            f'<td data-label="Why">{escape(row.why)}</td>'
+            f'<td data-label="Runs" class="runs">{escape(row.evidence)}</td></tr>'
+        )
+    header = "".join(
+        f'<th scope="col">{name}</th>' for name in ("Claim", "System", "Claimed", "Measured", "Verdict", "Why", "Runs")
+    )
+    told = f"<p>Verdicts: {escape(tally(rows))}. Latencies are p50 to p99 of an uncontended acquire.</p>"
+    table = (
+        f'<div class="scroll"><table class="cards"><thead><tr>{header}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+    rest = (
+        f"<p>No experiment of this campaign is about the other {len(missing)} claims, which stay <em>not measured</em>:"
+        f' <span class="runs">{", ".join(missing)}</span>.</p>'
+        if missing
+        else ""
+    )
+    return told + table + rest
+
+
+def _figure(drawing: Drawing) -> str:
+    encoded = base64.b64encode(drawing.rendered("svg")).decode("ascii")
+    words = escape(f"{drawing.title}. {drawing.caption}", quote=True)
+    return f'<figure class="scroll"><img src="data:image/svg+xml;base64,{encoded}" alt="{words}"></figure>'
+
+
+def _cards(header: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
+    """A table whose rows become cards on a phone. The first cell of a row is its heading, as HTML already."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = []
+    for first, *rest in rows:
+        cells = "".join(_cell(cell, label) for label, cell in zip(header[1:], rest, strict=True))
+        body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table class="cards"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _cell(text: str | Text, label: str = "") -> str:
+    named = f' data-label="{escape(label, quote=True)}"' if label else ""
+    if isinstance(text, str):
+        return f"<td{named}>{escape(text)}</td>"
+    marks = ",".join(f'<a href="#note-{mark}">{mark}</a>' for mark in text.marks)
+    kind = "value" if text.measured else "absent"
+    # One element holds the words and the marks: on a phone the cell is a grid of label and content.
+    words = _BOUNDS.sub(r'<span class="bounds">\1</span>', escape(text.words))
+    return f'<td{named} class="{kind}"><span>{words}{f" <sup>{marks}</sup>" if marks else ""}</span></td>'
+
+
+def _heading(column: Column) -> str:
+    return _title(column.title, column.tags)
+
+
+def _title(words: str, tags: Sequence[str]) -> str:
+    return escape(words) + "".join(f' <span class="tag">{escape(tag)}</span>' for tag in tags)
+
+
+def _notes(comparison: Comparison) -> str:
+    if not comparison.footnotes:
+        return ""
+    items = "".join(
+        f'<li id="note-{number}">{escape(note)}</li>' for number, note in enumerate(comparison.footnotes, 1)
+    )
+    return f"<h2>Notes</h2><ol>{items}</ol>"
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"

@@ -1,0 +1,125 @@
+"""The comparison on the terminal, in tables that fit 100 columns."""
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text as Styled
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import Verdict
+from bench.report.claims_table import tally, untested, verdict_rows
+from bench.report.comparison import build_comparison
+from bench.report.table_model import Comparison, Text
+
+WIDTH = 100
+_VERDICT_STYLES = {
+    Verdict.HOLDS: "green",
+    Verdict.FAILS: "red",
+    Verdict.CONDITION: "yellow",
+    Verdict.NOT_TESTABLE: "dim",
+    Verdict.NOT_MEASURED: "dim",
+}
+
+
+def comparison_terminal(evidence: Evidence) -> RenderableType:
+    """The glance, the numbers with their bounds, the settings and the notes, one below the other."""
+    comparison = build_comparison(evidence)
+    return Group(*_parts(comparison))
+
+
+def claims_terminal(evidence: Evidence) -> RenderableType:
+    """The verdicts."""
+    rows = verdict_rows(evidence)
+    table = _table("Claims and verdicts")
+    for header, width in (
+        ("Claim", 6),
+        ("System", 19),
+        ("Claimed", 14),
+        ("Measured", 16),
+        ("Verdict", 14),
+        ("Why", 26),
+    ):
+        table.add_column(header, width=width, overflow="fold")
+    for row in rows:
+        verdict = Styled(str(row.verdict), style=_VERDICT_STYLES[row.verdict])
+        table.add_row(row.id, row.system, row.claimed, row.measured, verdict, row.why)
+    return Group(table, Styled(f"{tally(rows)}; {len(untested(evidence))} claims not measured by this campaign."))
+
+
+def _parts(comparison: Comparison) -> Iterable[RenderableType]:
+    yield _glance(comparison)
+    yield _numbers(comparison)
+    for number, note in enumerate(comparison.footnotes, 1):
+        yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))
+    for line in comparison.method:
+        yield Padding(Styled(line, style="dim"), (0, 0, 0, 1))
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        width=WIDTH,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def _glance(comparison: Comparison) -> Table:
+    table = _table("Claimed and measured")
+    table.add_column("", width=13, overflow="fold")
+    for column in comparison.columns:
+        heading = Styled(column.title)
+        if column.tags:
+            heading.append("\n" + ", ".join(column.tags), style="yellow")
+        table.add_column(heading, overflow="fold", ratio=1)
+    for one in comparison.properties:
+        table.add_row(
+            Styled(f"{one.title}\nclaimed", style="bold"),
+            *(Styled(one.pairs[column.system].claimed, style="dim") for column in comparison.columns),
+        )
+        table.add_row(
+            f"measured: {one.detail}" if one.detail else "measured",
+            *(_measured(one.pairs[column.system].measured) for column in comparison.columns),
+            end_section=True,
+        )
+    for context in comparison.contexts:
+        table.add_row(context.title, *(context.texts[column.system] for column in comparison.columns))
+    return table
+
+
+def _numbers(comparison: Comparison) -> Table:
+    table = _table("Every row, with the bounds of its runs (CPU: of the load generator, for one pair)")
+    table.add_column("System", width=19, overflow="fold")
+    for header in ("p50, ms", "p99, ms", "Pairs/s", "Contention"):
+        table.add_column(header, overflow="fold", ratio=1)
+    table.add_column("CPU µs", justify="right", width=8, overflow="fold")
+    table.add_column("Runs", width=8, overflow="fold")
+    for row in comparison.rows:
+        name = Styled(row.title)
+        if row.tags:
+            name.append(f" ({', '.join(row.tags)})", style="yellow")
+        table.add_row(
+            name,
+            _measured(row.acquire_ms_p50),
+            _measured(row.acquire_ms_p99),
+            _measured(row.throughput_pairs_per_s),
+            _measured(row.contention_amplification),
+            row.client_cpu_us_per_pair.words,
+            row.runs,
+        )
+    return table
+
+
+def _measured(text: Text) -> Styled:
+    # The table would break this long word anywhere.
+    words = text.words.replace("(generator-bound)", "(generator-\nbound)")
+    styled = Styled(words, style="bold" if text.measured else "dim italic")
+    for mark in text.marks:
+        styled.append(f" [{mark}]", style="dim")
+    return styled

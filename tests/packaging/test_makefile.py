@@ -1,0 +1,103 @@
+"""make's targets, and what CI makes of them."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.pyproject import ROOT
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)[0].split()
+
+
+def make(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Without what an outer make (`make test`) hands down."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments],
+        cwd=ROOT,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_make_alone_lists_every_target_with_its_meaning() -> None:
+    shown = make()
+    assert shown.returncode == 0
+    told = dict(re.findall(r"^    make (\w+) +(\S.*)$", shown.stdout, re.MULTILINE))
+    assert sorted(told) == sorted(TARGETS)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_is_well_formed(target: str) -> None:
+    done = make("--dry-run", target)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "commands"),
+    [
+        ("tables", ["lockbench servers --yes", "lockbench run --quick", "lockbench report"]),
+        ("test", ["lockbench servers --yes", "ruff check .", "ruff format --check .", "mypy", "pytest"]),
+        ("live", ["lockbench servers --yes", "lockbench live"]),
+        ("up", ["lockbench servers --yes", "lockbench up"]),
+        ("down", ["lockbench down"]),
+        ("doctor", ["lockbench doctor"]),
+    ],
+)
+def test_a_target_runs_its_commands_in_order(target: str, commands: list[str]) -> None:
+    shown = make("--dry-run", target).stdout
+    assert [line.removeprefix(".venv/bin/") for line in shown.splitlines() if line.startswith(".venv/bin/")] == commands
+
+
+def test_jupyter_is_allowed_to_be_root_only_for_root() -> None:
+    assert ("--allow-root" in make("--dry-run", "lab").stdout) == (os.geteuid() == 0)
+
+
+def test_an_environment_that_was_moved_is_made_anew() -> None:
+    """The stamp that make looks for carries the folder's path, and is handed to the script that writes it last."""
+    shown = make("--dry-run", "--always-make", "env").stdout
+    assert f"tools/environment.sh .venv .venv/.complete{str(ROOT).replace('/', '-').replace(' ', '-')}" in shown
+
+
+FAKE_MAKE = """#!/bin/sh
+echo "asked for $*"
+cat "$ANSWER"
+echo "make: *** [test] Error 1" >&2
+exit "$CODE"
+"""
+
+
+@pytest.mark.parametrize(
+    ("closing", "code"),
+    [
+        ("============= 412 passed, 3 skipped in 301.22s (0:05:01) =============", 0),
+        ("\x1b[31m====== \x1b[31m\x1b[1m1 failed\x1b[0m, 5 passed in 0.12s ======\x1b[0m", 1),
+        ("============= no tests ran in 0.01s =============", 5),
+    ],
+)
+def test_ci_runs_make_test_and_ends_as_it_did(tmp_path: Path, closing: str, code: int) -> None:
+    (tmp_path / "make").write_text(FAKE_MAKE, encoding="utf-8")
+    (tmp_path / "make").chmod(0o755)
+    (tmp_path / "answer").write_text(f"collected\n{closing}\n", encoding="utf-8")
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "ANSWER": str(tmp_path / "answer"), "CODE": str(code)}
+    done = subprocess.run(
+        ["bash", ROOT / ".ci/run"],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == code
+    assert lines[0] == "asked for test"
+    assert lines[-1] == re.sub(r"\x1b\[\d*m", "", closing)

@@ -1,0 +1,135 @@
+"""Figures: what they draw, and that nothing in them depends on the day or the machine's settings."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.names import headline
+from bench.analysis.quantiles import highest_fraction
+from bench.records.histogram import LatencyHistogram
+from bench.report.figures import ALL, acquire_latency, claimed_ranges
+from bench.report.figures.acquire_latency import _quantiles_ms
+from bench.report.figures.drawing import FORMATS
+from bench.report.style import LOOKS, SEED_GREYS, look
+from bench.systems.registry import SYSTEMS
+
+
+def lines_in(axes: Axes, colour: str) -> list[np.ndarray]:
+    return [np.asarray(one.get_xdata(), dtype=float) for one in axes.lines if one.get_color() == colour]
+
+
+def shown_ticks(axes: Axes) -> list[Text]:
+    """The labels of the ticks that lie within the axes; Matplotlib keeps some beyond, and does not draw them."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    return [
+        *(text for text in axes.get_xticklabels() if left <= text.get_position()[0] <= right),
+        *(text for text in axes.get_yticklabels() if low <= text.get_position()[1] <= high),
+    ]
+
+
+def test_every_curve_ends_where_its_sample_ends(evidence: Evidence) -> None:
+    axes = acquire_latency(evidence).figure.axes[0]
+    for system in ("etcd", "zookeeper", "postgres-row", "dynamodb"):
+        (cell,) = evidence.cells_for(system, "uncontended")
+        highest = highest_fraction(cell.operations_min)
+        assert highest is not None
+        end = max(x.max() for x in lines_in(axes, look(system).colour))
+        assert end == pytest.approx(1.0 / (1.0 - highest), rel=1e-9)
+
+
+def test_a_curve_is_the_histograms_own_quantiles(evidence: Evidence) -> None:
+    (cell,) = evidence.cells_for("redis", "uncontended")
+    histogram = cell.used[0].acquire
+    assert isinstance(histogram, LatencyHistogram)
+    fractions = np.array([0.01, 0.5, 0.9, 0.99, 0.999])
+    direct = [(histogram.quantile_ns(fraction) or 0.0) / 1e6 for fraction in fractions]
+    assert _quantiles_ms(histogram, fractions) == pytest.approx(direct)
+
+
+def test_both_axes_are_logarithmic_and_ticks_are_percentiles(evidence: Evidence) -> None:
+    axes = acquire_latency(evidence).figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    labels = [axes.xaxis.get_major_formatter()(tick, 0) for tick in axes.xaxis.get_major_locator()()]
+    assert {"50 %", "90 %", "99 %", "99.9 %"} <= set(labels)
+
+
+def test_the_claims_of_all_pages_and_every_measurement_are_drawn(evidence: Evidence) -> None:
+    drawing = claimed_ranges(evidence)
+    axes = drawing.figure.axes[0]
+    claims = [claim for claim in evidence.claims if claim.metric == "acquire_latency" and claim.has_range]
+    bars = [patch for patch in axes.patches if patch.get_height() == pytest.approx(0.105)]
+    assert len(bars) == len(claims)
+    words = " ".join(text.get_text() for text in axes.texts)
+    for number in (1, 2, 3, 5):
+        assert f"seed {number}: " in words
+    assert "not measured by this campaign" in words, "postgres-advisory is claimed and was not run"
+    assert "appendfsync always: p50" in words
+    for cell in evidence.cells:
+        if cell.workload.name == "uncontended":
+            assert set(cell.evidence) <= set(drawing.runs)
+
+
+def test_captions_tell_loop_runs_sample_machine_and_campaign(evidence: Evidence) -> None:
+    for draw in ALL:
+        caption = draw(evidence).caption
+        for word in ("losed loop", "3 runs", "operations", "2 cores", "emulator", evidence.campaign.campaign_id):
+            assert word in caption
+
+
+@pytest.mark.parametrize("which", ["evidence", "swift", "barren"])
+def test_nothing_reaches_beyond_the_edge(which: str, request: pytest.FixtureRequest) -> None:
+    evidence: Evidence = request.getfixturevalue(which)
+    for draw in ALL:
+        figure = draw(evidence).figure
+        draw(evidence).rendered("png")
+        width, height = figure.get_size_inches() * figure.dpi
+        figure.canvas.draw()
+        texts = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
+        legends = [axes.get_legend() for axes in figure.axes if axes.get_legend() is not None]
+        ticks = [text for axes in figure.axes for text in shown_ticks(axes)]
+        labels = [axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+        seen = [text for text in (*texts, *ticks, *labels) if text.get_text()]
+        for artist in (*seen, *(legend for legend in legends if legend is not None)):
+            box = artist.get_window_extent()
+            assert box.x0 >= -1, artist
+            assert box.x1 <= width + 1, artist
+            assert box.y0 >= -1, artist
+            assert box.y1 <= height + 1, artist
+
+
+def test_a_campaign_without_measurements_still_draws(barren: Evidence) -> None:
+    for draw in ALL:
+        drawing = draw(barren)
+        assert drawing.rendered("png")
+        assert "no run" in drawing.caption.lower()
+
+
+def test_files_carry_the_campaign_and_no_date(evidence: Evidence) -> None:
+    for draw in ALL:
+        files = {name: draw(evidence).rendered(name) for name in FORMATS}
+        assert evidence.campaign.campaign_id.encode() in files["svg"]
+        assert b"<dc:date>" not in files["svg"]
+        for word in (b"/CreationDate", b"/Producer", b"/Creator"):
+            assert word not in files["pdf"]
+        assert b"Software" not in files["png"]
+        assert files["png"].startswith(b"\x89PNG")
+        assert re.search(rb"pHYs", files["png"])
+
+
+def test_every_headline_system_has_a_look_of_its_own() -> None:
+    shown = {*headline(), *(SYSTEMS[name].durable_variant for name in headline())} - {None}
+    assert shown <= set(LOOKS)
+    looks = [(one.colour, one.marker, str(one.line), one.hollow) for one in LOOKS.values()]
+    assert len(set(looks)) == len(looks)
+    # Without colour, headline systems still differ by marker.
+    assert len({LOOKS[name].marker for name in headline()}) == len(headline())
+    assert len(set(SEED_GREYS)) == 5
+
+
+def test_a_newcomer_looks_the_same_everywhere() -> None:
+    assert look("brand-new-lock") == look("brand-new-lock")
+    assert look("brand-new-lock").colour not in {LOOKS[name].colour for name in headline()}

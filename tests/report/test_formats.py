@@ -1,0 +1,58 @@
+"""How figures are written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.analysis.claims import Claim
+from bench.analysis.intervals import Estimate, Method
+from bench.report import formats
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "words"),
+    [
+        (0.0949, 2, "0.095"),
+        (0.0999, 2, "0.10"),
+        (1.26, 2, "1.3"),
+        (9.96, 2, "10"),
+        (12.4, 2, "12"),
+        (99.6, 2, "100"),
+        (123.4, 2, "123"),
+        (9_419.2, 2, "9,419"),
+        (0.00123, 3, "0.00123"),
+    ],
+)
+def test_significant_digits(value: float, digits: int, words: str) -> None:
+    assert formats.significant(value, digits) == words
+
+
+@given(st.floats(min_value=1e-6, max_value=1e9), st.integers(min_value=2, max_value=4))
+def test_rounding_never_changes_a_figure_by_more_than_its_digits(value: float, digits: int) -> None:
+    written = float(formats.significant(value, digits).replace(",", ""))
+    assert written == pytest.approx(value, rel=0.5 * 10 ** (1 - digits) + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(0.5, 2.0, "0.5–2"), (0.0, 1.0, "under 1"), (1.0, None, "over 1"), (5e4, 1e5, "50k–100k"), (10, 10, "10")],
+)
+def test_claimed_ranges(low: float | None, high: float | None, words: str) -> None:
+    assert formats.claimed_range(Claim("C01", "p", "redis", "m", low, high, "u", "c", "h")) == words
+
+
+def test_a_lower_bound_names_its_lowest_run_and_no_upper_one() -> None:
+    estimate = Estimate(5_000.0, 4_321.0, 6_000.0, Method.RANGE, 3)
+    assert formats.rate_value(estimate, at_least=True) == f"≥{formats.NO_BREAK}4,321 (generator-bound)"
+    assert formats.rate_value(estimate, at_least=False) == "5,000 [4,321–6,000]"
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"), [([], "no run"), ([1], "1 run"), ([3, 3], "3 runs"), ([2, 1_200], "2 to 1,200 runs")]
+)
+def test_counts_in_words(counts: list[int], words: str) -> None:
+    assert formats.counted(counts, "run") == words
+
+
+def test_run_ids_say_their_common_part_once() -> None:
+    assert formats.run_list(["a-b-01", "a-b-02", "c-b-01"]) == "a-b-01, -02, c-b-01"
