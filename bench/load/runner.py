@@ -171,4 +171,6 @@ def _capabilities(capabilities: Capabilities, endpoint: Endpoint) -> dict[str, s
 
 def _last_lines(log_path: Path) -> str:
     lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return " | ".join(line[:200] for line in lines[-_LOG_LINES:]) or "(nothing)"
+    # Locust prints its statistics last; what went wrong stands above them.
+    telling = [line for line in lines if "/ERROR/" in line or "/CRITICAL/" in line or "Error:" in line]
+    return " | ".join(line[:200] for line in (telling or lines)[-_LOG_LINES:]) or "(nothing)"
