@@ -53,7 +53,7 @@ def doctor(as_json: bool = _JSON) -> None:
         for column in ("servers", "nodes", "source", "what was found", "to install"):
             table.add_column(column, overflow="fold")
         for row in rows:
-            seen = row.version or f"missing: {row.missing}"
+            seen = row.version or (f"missing: {row.missing}" if row.missing else "")
             table.add_row(row.servers, str(row.nodes), row.source or "none", seen, row.install or "")
         OUT.print(table)
     if any(row.source is None for row in rows):
@@ -96,8 +96,12 @@ def install_servers(
     """
     from bench.servers.install import install_missing
 
-    supervisor = Supervisor.default()
-    install_missing(chosen_specs(names), supervisor, ask=None if yes else typer.confirm)
+    specs, supervisor = chosen_specs(names), Supervisor.default()
+    if not yes or not ERR.is_terminal:
+        install_missing(specs, supervisor, ask=None if yes else typer.confirm)
+        return
+    with steps("installing servers") as show:
+        install_missing(specs, supervisor, say=lambda line: ERR.print(line, highlight=False), progress=show)
 
 
 def up(names: list[str] = _NAMES, as_json: bool = _JSON) -> None:

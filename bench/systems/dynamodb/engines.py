@@ -12,6 +12,7 @@ from bench.servers.npm import NODE_OLDEST, installed_version
 from bench.servers.spec import Found, Launch, Missing, Node
 
 DYNALITE = "dynalite@3.2.2"  # the newest that runs on Debian 12's Node.js 18
+CHECKOUT = Path(__file__).resolve().parents[3]
 STORAGE = "memory"
 # Instead of dynalite's own command line. That listens on every address of the machine, and nobody needs a password; and
 # a client that is cut off while it sends ends it, since dynalite throws the connection's error at the whole process.
@@ -78,7 +79,7 @@ def _module_folders() -> Iterator[Path]:
     The checkout's too, since LOCKBENCH_HOME moves running servers, and programs need not be installed again for it.
     """
     yield Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")).resolve() / "npm" / "node_modules"
-    yield Path(__file__).resolve().parents[3] / ".lockbench" / "npm" / "node_modules"
+    yield CHECKOUT / ".lockbench" / "npm" / "node_modules"
     on_path = shutil.which("dynalite")
     if on_path is not None:
         yield Path(on_path).resolve().parent.parent  # node_modules/dynalite/cli.js

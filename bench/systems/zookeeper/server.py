@@ -61,7 +61,8 @@ class ZooKeeperServers(ServerSpec):
     title: ClassVar[str] = "ZooKeeper"
     node_names: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     port_names: ClassVar[tuple[str, ...]] = ("client", "peer", "election")
-    debian_packages: ClassVar[tuple[str, ...]] = ("zookeeper", "default-jre-headless")
+    # The library has the jars; the package `zookeeper` adds scripts that are not used here, and a desktop Java.
+    debian_packages: ClassVar[tuple[str, ...]] = ("libzookeeper-java", "default-jre-headless")
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
