@@ -75,7 +75,7 @@ def _fdatasync_us(folder: Path) -> Sequence[float]:
 def _loopback_rtt_us() -> Sequence[float]:
     """One byte there and back over TCP on 127.0.0.1 between two threads, in microseconds.
 
-    Two Python threads hand over the interpreter lock as well, so this errs to the high side of what a server in C gives.
+    Two Python threads hand over the interpreter lock as well: this errs to the high side of what a server in C gives.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         echo = threading.Thread(target=_echo, args=(listener,), daemon=True)
