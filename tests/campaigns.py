@@ -54,6 +54,10 @@ def capabilities(fencing_source: str, nodes: int, quorum: int, **more: str) -> d
         "durability": "made up",
         "nodes": str(nodes),
         "quorum": str(quorum),
+        "acquire_round_trips": "1",
+        "peer_round_trips": "0",
+        "acquire_durable_writes": "0",
+        "durable_when": "",
         **more,
     }
 
@@ -68,17 +72,26 @@ _POSTGRES = {
     "wal_sync_method": "fdatasync",
 }
 _ZOOKEEPER = {"forceSync": "yes", "role": "leader", "syncLimit": "5", "tickTime": "500"}
-_COUNTER = capabilities("INCR of a counter beside the lock, in the script that wins it", 1, 1)
+_FLUSHED = {"acquire_durable_writes": "1", "durable_when": "appendonly=yes, appendfsync=always"}
+_AGREED = {"acquire_durable_writes": "1", "peer_round_trips": "1", "durable_when": "wal_fsync=on"}
+_ZAB = {**_AGREED, "durable_when": "forceSync=yes"}
+_COUNTER = capabilities("INCR of a counter beside the lock, in the script that wins it", 1, 1, **_FLUSHED)
 _SEQUENCE = capabilities("sequence, drawn while the row is held", 1, 1)
 _ITEM = capabilities("count in the item, raised by each grant", 1, 1, engine="dynalite")
 SHAPES: Mapping[str, Shape] = {
     "redis": Shape(95, 0.35, 9_400, 1, "7.0.15", _NO_FSYNC, _COUNTER),
     "redis-aof": Shape(1_050, 0.45, 2_900, 1, "7.0.15", _FSYNC, _COUNTER),
-    "redlock": Shape(420, 0.40, 2_100, 5, "7.0.15", _NO_FSYNC, capabilities("", 5, 3)),
-    "redlock-aof": Shape(3_100, 0.42, 700, 5, "7.0.15", _FSYNC, capabilities("", 5, 3)),
-    "zookeeper": Shape(4_600, 0.45, 640, 3, "3.8.0", _ZOOKEEPER, capabilities("czxid", 3, 2)),
+    "redlock": Shape(420, 0.40, 2_100, 5, "7.0.15", _NO_FSYNC, capabilities("", 5, 3, **_FLUSHED)),
+    "redlock-aof": Shape(3_100, 0.42, 700, 5, "7.0.15", _FSYNC, capabilities("", 5, 3, **_FLUSHED)),
+    "zookeeper": Shape(4_600, 0.45, 640, 3, "3.8.0", _ZOOKEEPER, capabilities("czxid", 3, 2, **_ZAB)),
     "etcd": Shape(
-        7_200, 0.30, 520, 3, "3.4.23", {"voters": "3", "wal_fsync": "on"}, capabilities("create revision", 3, 2)
+        7_200,
+        0.30,
+        520,
+        3,
+        "3.4.23",
+        {"voters": "3", "wal_fsync": "on"},
+        capabilities("create revision", 3, 2, **_AGREED),
     ),
     "postgres-row": Shape(1_300, 0.40, 2_200, 1, "15.14 (Debian 15.14-0+deb12u1)", _POSTGRES, _SEQUENCE),
     "dynamodb": Shape(2_700, 0.5, 340, 1, "dynalite 3.2.1", {"storage": "in memory"}, _ITEM),
@@ -142,6 +155,10 @@ def measured(plan: RunPlan, shape: Shape, *, operations: int | None = None, **ch
         "acquire/acquired": histogram(median_us, sigma, acquired, dice),
         "release/released": histogram(median_us * 0.8, shape.sigma, acquired, dice),
     }
+    told = {"redis": "execute", "redis-aof": "execute", "zookeeper": "answer", "etcd": "answer"}.get(plan.system, "")
+    server_view = {f"{told}_calls": 2.0 * acquired, f"{told}_us": median_us * acquired} if told else {}
+    if plan.system == "etcd":
+        server_view |= {"fsync_calls": 6.0 * acquired, "fsync_us": 6.0 * acquired * 900.0}
     counts = {name: drawn.total for name, drawn in histograms.items()}
     if timeouts:
         histograms["acquire/timeout"] = histogram(5e6, 0.001, timeouts, dice)
@@ -160,6 +177,7 @@ def measured(plan: RunPlan, shape: Shape, *, operations: int | None = None, **ch
         source="native",
         locust_requests=acquired + timeouts,
         capabilities=dict(shape.capabilities),
+        server_view=server_view,
         tags=SYSTEMS[plan.system].tags if plan.system in SYSTEMS else (),
     )
     return Measured.model_validate(record.model_dump() | changes)

@@ -9,7 +9,7 @@ from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.places import project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
-from bench.records.schema import Campaign, Environment
+from bench.records.schema import Campaign, Environment, Resumed
 from bench.records.store import CampaignFolder
 
 
@@ -22,6 +22,8 @@ class Evidence:
     rows: tuple[RunRow, ...]
     claims: tuple[Claim, ...]
     seed_table: tuple[SeedCell, ...]
+    resumptions: tuple[Resumed, ...] = ()  # each time that the campaign went on after an interruption
+    attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
 
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None) -> "Evidence":
@@ -34,6 +36,8 @@ class Evidence:
             rows=run_rows(folder),
             claims=claims,
             seed_table=load_seed_table(data / "seed_table.csv", claims),
+            resumptions=folder.resumptions(),
+            attempts_aside=folder.attempts_aside(),
         )
 
     @cached_property

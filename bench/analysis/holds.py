@@ -3,7 +3,7 @@
 Everything is vectorised over columns sorted once by key and instant: a million holds take a fraction of a second.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -52,11 +52,17 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class RunEvents:
-    """The events of a run: how many there are of each outcome of the acquire, all holds, and from how many clients."""
+    """The events of a run: how many there are of each outcome of the acquire, all holds, and from how many clients.
+
+    `intended_ns` and `latency_ns` (from the intended instant to the answer) belong to the acquires that got the lock,
+    in no particular order.
+    """
 
     acquires: dict[str, int]
     holds: Holds
     clients: int
+    intended_ns: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    latency_ns: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 def read_events(path: Path) -> RunEvents:
@@ -67,11 +73,14 @@ def read_events(path: Path) -> RunEvents:
         raise ValueError(f"{path} has no column {', '.join(missing)}")
     outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
     granted = table.filter(pc.equal(table["outcome"].cast("string"), _ACQUIRED))
+    intended_ns = granted["intended_ns"].to_numpy().astype(np.int64)
     names = ("client", "key", "started_ns", "acquired_ns", "released_ns", "token")
     return RunEvents(
         {str(item["values"]): int(item["counts"]) for item in outcomes},
         Holds.of(*(granted[name].to_numpy().astype(np.int64) for name in names)),
         int(pc.count_distinct(table["client"]).as_py()),
+        intended_ns,
+        granted["acquired_ns"].to_numpy().astype(np.int64) - intended_ns,
     )
 
 

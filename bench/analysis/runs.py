@@ -13,7 +13,7 @@ from bench.records.store import CampaignFolder, RunFolder, StoreError
 
 GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where clients queued for the generator's processor
 # Facts that say which member of an ensemble answered, not how it keeps data: they differ between runs that are alike.
-_WHICH_MEMBER = {"role"}
+WHICH_MEMBER = {"role"}
 _ACQUIRED = "acquire/acquired"
 _RELEASED = "release/released"
 
@@ -60,6 +60,8 @@ class RunRow:
     window_s: float | None = None
     outcomes: Mapping[str, int] = field(default_factory=dict)  # how the acquires ended
     acquire: LatencyHistogram | None = None  # ns, acquires that got the lock
+    release: LatencyHistogram | None = None  # ns, releases that freed it
+    server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
 
     @property
@@ -164,7 +166,7 @@ def _measured_row(
             server_version=facts.version,
             source=measured.source,
             nodes=facts.nodes,
-            durability=tuple(sorted(item for item in facts.durability.items() if item[0] not in _WHICH_MEMBER)),
+            durability=tuple(sorted(item for item in facts.durability.items() if item[0] not in WHICH_MEMBER)),
             tags=tuple(sorted(measured.tags)),
             engine=measured.capabilities.get("engine", ""),
         ),
@@ -176,6 +178,8 @@ def _measured_row(
             if name.startswith("acquire/") and count
         },
         acquire=acquire,
+        release=release,
+        server_view=measured.server_view,
         metrics=metrics,
     )
 

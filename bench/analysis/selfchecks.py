@@ -4,21 +4,22 @@ Each check is a pure function of the plan, the measurement and the events, so th
 run on stored campaigns. A failed check of severity `void` empties the run's cells; one of severity `note` becomes a
 footnote.
 
-How hard a check is depends on what the workload claims. `uncontended` claims a latency: where operations of several
-clients queued for the generator's own processor, the latency is the generator's, and the run is void. `contended` and
-`saturation` claim how a lock behaves under pressure: a busy generator turns their throughput into a lower and their
-latencies into an upper bound, which is a note. A violated promise of the lock itself (two holders, tokens that fall)
-voids any workload: the number belongs to something that is not a lock.
+How hard a check is depends on what the workload claims. `uncontended` and `rate` claim a latency: where operations of
+several clients queued for the generator's own processor, the latency is the generator's, and the run is void.
+`contended`, `hot-cold` and `saturation` claim how a lock behaves under pressure: a busy generator turns their
+throughput into a lower and their latencies into an upper bound, which is a note. A violated promise of the lock itself
+(two holders, tokens that fall) voids any workload: the number belongs to something that is not a lock.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, by_outcome, check_of, generator_share, quantile_us
 from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
+from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
 
-GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
 _LAG = "loop_lag/all"
 _LAG_SHARE_LIMIT = 0.5  # of the median acquire
 _LAG_FLOOR_US = 250.0  # less than this is within a busy machine's noise, whatever the latency
@@ -29,6 +30,8 @@ _BLOCKED_LIMIT = 0.5  # of single acquires
 _WAIT_FLOOR_US = 500.0  # an answer that comes sooner leaves little time in which something could overlap
 _SPEEDUP_LIMIT = 1.2
 _FAILURES = ("lost", "unknown", "error")
+_CLAIM_LATENCY = ("uncontended", "rate")
+_MEETING = ("contended", "hot-cold")
 
 _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 
@@ -40,7 +43,8 @@ def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
 
 def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:
     """All checks, in the order in which a reader should see them."""
-    return tuple(check(plan, measured, events) for check in _CHECKS)
+    checks = [*_CHECKS, *_CHECKS_OF.get(plan.workload.name, ())]
+    return tuple(check(plan, measured, events) for check in checks)
 
 
 # -- was everything counted ------------------------------------------------------------------------------------------
@@ -49,8 +53,8 @@ def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[C
 def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Merged histograms, the processes' own counts, and the events hold the same operations."""
     in_histograms = {name: LatencyHistogram.decode(text).total for name, text in measured.histograms.items()}
-    acquires = _by_outcome(measured, "acquire")
-    return _check(
+    acquires = by_outcome(measured, "acquire")
+    return check_of(
         "counts_agree",
         in_histograms == measured.counts and acquires == events.acquires,
         Severity.VOID,
@@ -64,8 +68,8 @@ def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
 def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Locust's own statistics counted the same acquires, by another way through its workers and master."""
-    acquires = sum(_by_outcome(measured, "acquire").values())
-    return _check(
+    acquires = sum(by_outcome(measured, "acquire").values())
+    return check_of(
         "locust_agrees",
         measured.locust_requests == acquires,
         Severity.VOID,
@@ -78,8 +82,8 @@ def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
 
 def aborted(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Operations that were cut off at the end are in no histogram, and they were the slow ones."""
-    share = measured.aborted / max(1, measured.aborted + sum(_by_outcome(measured, "acquire").values()))
-    return _check(
+    share = measured.aborted / max(1, measured.aborted + sum(by_outcome(measured, "acquire").values()))
+    return check_of(
         "aborted",
         measured.aborted == 0,
         Severity.VOID if share > _ABORTED_SHARE_LIMIT else Severity.NOTE,
@@ -92,11 +96,11 @@ def aborted(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
 def errors(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Operations that ended in `lost`, `unknown` or `error`, whether acquires or releases."""
-    both = (_by_outcome(measured, "acquire"), _by_outcome(measured, "release"))
+    both = (by_outcome(measured, "acquire"), by_outcome(measured, "release"))
     failed = sum(outcomes.get(word, 0) for outcomes in both for word in _FAILURES)
     share = failed / max(1, sum(sum(outcomes.values()) for outcomes in both))
     common = next(iter(measured.errors), "no reason was recorded")
-    return _check(
+    return check_of(
         "errors",
         failed == 0,
         Severity.VOID if share > _ERROR_SHARE_LIMIT else Severity.NOTE,
@@ -116,10 +120,10 @@ def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
     With no more clients than processes nobody queues: a client that computes all the time is slow by itself, and that
     is its own, true latency (the client's cost is part of every system's).
     """
-    share = measured.generator_cpu_s / max(1e-9, measured.window_s * measured.generator_processes)
+    share = generator_share(measured)
     alone = plan.workload.clients <= measured.generator_processes
-    bound = plan.workload.name != "uncontended"
-    return _check(
+    bound = plan.workload.name not in _CLAIM_LATENCY
+    return check_of(
         "generator_cpu",
         alone or share <= GENERATOR_CPU_LIMIT,
         Severity.NOTE if bound else Severity.VOID,
@@ -134,14 +138,14 @@ def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
 
 def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """How long a response waited for its client's turn, at the median, over what waking up costs anyway."""
-    lag_us = _quantile_us(measured, _LAG, 0.5)
+    lag_us = quantile_us(measured, _LAG, 0.5)
     excess_us = max(0.0, lag_us - measured.self_observations.get("loop_lag_idle_us_p50", 0.0))
-    limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * _quantile_us(measured, "acquire/acquired", 0.5))
+    limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * quantile_us(measured, "acquire/acquired", 0.5))
     alone = plan.workload.clients <= measured.generator_processes
-    return _check(
+    return check_of(
         "loop_lag",
         alone or excess_us <= limit_us,
-        Severity.VOID if plan.workload.name == "uncontended" else Severity.NOTE,
+        Severity.VOID if plan.workload.name in _CLAIM_LATENCY else Severity.NOTE,
         f"{excess_us:.0f} µs over the idle loop's at the median",
         "one client for each process: none" if alone else f"{limit_us:.0f} µs",
         "responses were taken up promptly",
@@ -151,9 +155,9 @@ def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
 def loop_stall(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """A generator that stands still lets its own leases run out, and then looks like a broken lock."""
-    stall_ms = _quantile_us(measured, _LAG, 1.0) / 1e3
+    stall_ms = quantile_us(measured, _LAG, 1.0) / 1e3
     limit_ms = _STALL_SHARE_LIMIT * plan.workload.ttl_ms
-    return _check(
+    return check_of(
         "loop_stall",
         stall_ms <= limit_ms,
         Severity.VOID,
@@ -189,7 +193,7 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
             f"{seen['overlap_speedup']:.1f} times as fast as one after another; {seen['overlap_blocked_share']:.0%} of "
             "single calls blocked the process"
         )
-    return _check(
+    return check_of(
         "overlap",
         bool(seen.get("overlap_rounds")) and not blocks and (not queues or (has_server and alone)),
         Severity.NOTE if queues and has_server and not blocks else Severity.VOID,
@@ -212,7 +216,7 @@ def mutual_exclusion(plan: RunPlan, measured: Measured, events: RunEvents) -> Ch
     given_twice = int(overlaps(holds, plan.workload.ttl_ms).sum())
     count = int(doubles.sum())
     where = f"; first on key {holds.key[doubles][0]}, client {holds.client[doubles][0]}" if count else ""
-    return _check(
+    return check_of(
         "mutual_exclusion",
         count == 0,
         Severity.VOID,
@@ -225,13 +229,34 @@ def mutual_exclusion(plan: RunPlan, measured: Measured, events: RunEvents) -> Ch
     )
 
 
+def lost_updates(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Clients of one process raise a counter of the key: they read it when they get the lock and write it at the end.
+
+    What mutual exclusion is for, seen on the protected thing itself and not on the clock: a write that overwrites what
+    somebody else wrote since the reading is an update lost.
+    """
+    lost = measured.lost_updates
+    return check_of(
+        "lost_updates",
+        lost == 0,
+        Severity.VOID,
+        f"{lost} updates were overwritten; there were {len(events.holds)} holds in the window",
+        "none",
+        "no update of what the lock protects was lost"
+        if plan.workload.keys
+        else "nothing that clients share was updated",
+        "two clients changed one thing at one time, and the change of one was lost: the key was given twice, or a hold "
+        "outlived its lease, as mutual_exclusion says",
+    )
+
+
 def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Fencing tokens rise with every grant of a key. Without tokens there is nothing to break."""
     falls = token_regressions(events.holds)
     count = int(falls.sum())
     with_token = int((events.holds.token != -1).sum())
     where = f"; first on key {events.holds.key[falls][0]}, token {events.holds.token[falls][0]}" if count else ""
-    return _check(
+    return check_of(
         "token_order",
         count == 0,
         Severity.VOID,
@@ -243,18 +268,20 @@ def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
 
 def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """In the contended workload somebody had to wait; a generator that serialises its clients would never notice.
+    """Where clients share keys somebody had to wait; a generator that serialises its clients would never notice.
+
+    With many keys, as in hot-cold, that may also be chance: there it is a note.
 
     A client without any event waited from before the window until after it: every client was at work when it opened.
     """
-    asked = plan.workload.name == "contended" and plan.workload.clients > 1
+    asked = plan.workload.name in _MEETING and plan.workload.clients > 1
     refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
     met = int(waited(events.holds).sum())
     starved = max(0, plan.workload.clients - events.clients)
-    return _check(
+    return check_of(
         "contention",
         not asked or refused + met + starved > 0,
-        Severity.VOID,
+        Severity.VOID if plan.workload.name == "contended" else Severity.NOTE,
         f"{met} holds had to wait, {refused} acquires were refused, {starved} clients waited all the time",
         "at least one" if asked else "none is due in this workload",
         "clients did meet at the lock" if asked else "clients were not meant to meet",
@@ -265,7 +292,7 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """The same server, with the same settings, answered before and after."""
     before, after = measured.facts_before, measured.facts_after
-    return _check(
+    return check_of(
         "server_identity",
         before == after,
         Severity.VOID,
@@ -278,6 +305,7 @@ def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Che
 
 _CHECKS: tuple[_CheckFunction, ...] = (
     mutual_exclusion,
+    lost_updates,
     token_order,
     server_identity,
     errors,
@@ -289,29 +317,7 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     aborted,
     counts_agree,
     locust_agrees,
+    littles_law,
+    steady_state,
 )
-
-
-def _check(
-    name: str, passed: bool, severity: Severity, observed: str, limit: str, when_passed: str, when_failed: str
-) -> Check:
-    return Check(
-        name=name,
-        passed=passed,
-        severity=severity,
-        observed=observed,
-        limit=limit,
-        message=when_passed if passed else when_failed,
-    )
-
-
-def _by_outcome(measured: Measured, phase: str) -> dict[str, int]:
-    """Counts of one phase by outcome."""
-    start = f"{phase}/"
-    return {name.removeprefix(start): count for name, count in measured.counts.items() if name.startswith(start)}
-
-
-def _quantile_us(measured: Measured, name: str, fraction: float) -> float:
-    """A quantile of a histogram in µs; 0 where it is missing or empty."""
-    text = measured.histograms.get(name)
-    return (LatencyHistogram.decode(text).quantile_ns(fraction) or 0.0) / 1e3 if text else 0.0
+_CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {"rate": (arrivals, unsent, wake), "saturation": (knee,)}

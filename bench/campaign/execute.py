@@ -1,25 +1,25 @@
 """Carrying out a campaign: servers up, every run in order, each run's folder true at every instant."""
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import __version__
 from bench.analysis.selfchecks import check_run
+from bench.campaign.servers import Progress
+from bench.campaign.servers import servers_up as servers_up  # for whoever carries out more than campaigns
 from bench.errors import LockbenchError
 from bench.load.runner import LoadFailed, run_load
 from bench.records.environment import capture_environment
 from bench.records.schema import Campaign, Failed, RunPlan, RunState
-from bench.records.store import CampaignFolder, RunFolder, Store
+from bench.records.store import CampaignFolder, RunFolder, Store, StoreError
+from bench.servers.counters import gained
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
-from bench.servers.supervisor import Supervisor
+from bench.servers.supervisor import ServersError, Supervisor
 from bench.systems.registry import server_sets, system
-
-Progress = Callable[[str], None]
 
 
 class CampaignIncomplete(LockbenchError):
@@ -63,42 +63,80 @@ def run_campaign(
     way, Ctrl-C included; servers that were up before stay up.
     """
     specs = server_sets(tuple(system(plan.system) for plan in campaign.runs))
-    with exclusive(supervisor.home, "campaign"), _servers(supervisor, specs, keep_servers, progress):
+    with exclusive(supervisor.home, "campaign"), servers_up(supervisor, specs, keep_servers, progress):
         progress("looking at this machine")
         folder = store.start_campaign(campaign, capture_environment(supervisor.home))
-        failed = []
-        for plan in campaign.runs:
-            progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
-            end = _carry_out(plan, folder, supervisor, specs)
-            on_run_end(end)
-            if end.state is RunState.FAILED:
-                failed.append(end)
+        with folder.held():
+            return finish_runs(folder, campaign.runs, supervisor, specs, progress, on_run_end)
+
+
+def finish_runs(
+    folder: CampaignFolder,
+    plans: Iterable[RunPlan],
+    supervisor: Supervisor,
+    specs: Sequence[ServerSpec],
+    progress: Progress,
+    on_run_end: Callable[[RunEnd], None],
+) -> CampaignFolder:
+    """Bring these runs to their end, whatever their state; none of them is checked yet. The servers are up.
+
+    Raises CampaignIncomplete after the last one when a run failed.
+    """
+    failed = []
+    for plan in plans:
+        progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
+        end = _finish(plan, folder, supervisor, specs)
+        on_run_end(end)
+        if end.state is RunState.FAILED:
+            failed.append(end)
     if failed:
-        first = failed[0]
+        first, campaign = failed[0], folder.campaign
         raise CampaignIncomplete(
             f"{len(failed)} of {len(campaign.runs)} runs have no measurement; the others are kept in {folder.path}. "
-            f"The first: {first.plan.run_id}: {first.note}. Its log: {folder.run(first.plan.run_id).log_path}"
+            f"The first: {first.plan.run_id}: {first.note}. Its log: {folder.run(first.plan.run_id).log_path}. "
+            f"`lockbench run --resume {campaign.campaign_id}` measures what is missing"
         )
     return folder
+
+
+def _finish(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> RunEnd:
+    state = folder.state_of(plan)
+    if state is RunState.MEASURED:
+        return _check(plan, folder.run(plan.run_id))
+    if state is not None:
+        folder.set_aside(plan)
+    return _carry_out(plan, folder, supervisor, specs)
 
 
 def _carry_out(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> RunEnd:
     run = folder.start_run(plan)
     try:
-        _prepare_servers(plan, supervisor, specs)
+        prepare_servers(plan, supervisor, specs)
+        before = server_view(plan.system, supervisor)
         measured = run_load(plan, run, supervisor)
+        measured = measured.model_copy(update={"server_view": gained(before, server_view(plan.system, supervisor))})
     except LoadFailed as failure:
         return _gave_up(run, plan, "load", failure)
     except LockbenchError as failure:
         return _gave_up(run, plan, "servers", failure)
     run.write(measured)
-    checked = check_run(plan, measured, run.events_path)
+    return _check(plan, run)
+
+
+def _check(plan: RunPlan, run: RunFolder) -> RunEnd:
+    try:
+        checked = check_run(plan, run.measured, run.events_path)
+    except (OSError, ValueError) as broken:
+        # The measurement stays: it cannot be told whether it may be believed, and nothing here may throw it away.
+        raise StoreError(
+            f"{run.events_path} cannot be read: {broken}. Rename {run.path.name} to have it measured again"
+        ) from broken
     run.write(checked)
     notes = [check.message for check in checked.checks if not check.passed]
     return RunEnd(plan, run.state, "; ".join(notes))
 
 
-def _prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> None:
+def prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> None:
     """Prove the run's own servers once more (and start them again if the last run lost them); set the variant."""
     spec = system(plan.system).servers
     if spec is not None:
@@ -106,20 +144,20 @@ def _prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[Serv
         supervisor.configure(spec, system(plan.system).server_variant)
 
 
+def server_view(name: str, supervisor: Supervisor) -> Mapping[str, float]:
+    """What the run's servers counted so far. Read outside the window, which the reading itself must not disturb."""
+    spec = system(name).servers
+    if spec is None:
+        return {}
+    try:
+        return spec.view(supervisor.endpoint(spec))
+    except ConnectionError as silent:
+        raise ServersError(str(silent)) from silent
+
+
 def _gave_up(run: RunFolder, plan: RunPlan, phase: str, failure: LockbenchError) -> RunEnd:
     run.write(Failed(phase=phase, reason=str(failure)))
     return RunEnd(plan, RunState.FAILED, str(failure))
-
-
-@contextmanager
-def _servers(supervisor: Supervisor, specs: Sequence[ServerSpec], keep: bool, progress: Progress) -> Iterator[None]:
-    up_before = {status.set_name for status in supervisor.status(specs) if status.problem is None}
-    supervisor.up(specs, progress)
-    try:
-        yield
-    finally:
-        if not keep:
-            supervisor.down([spec for spec in specs if spec.name not in up_before], progress)
 
 
 def git_commit() -> str:

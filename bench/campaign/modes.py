@@ -13,12 +13,24 @@ from bench.errors import LockbenchError
 from bench.records.schema import RunPlan, Workload
 from bench.systems.registry import HEADLINE, SYSTEMS, System, system
 
-WORKLOADS = ("uncontended", "contended", "saturation")
+WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold")
+# The rate is one that the slowest system of the bench keeps up with on two cores, and it gives even the quick window of
+# 3 s the 368 operations that a p99 needs. Clients that wait for an arrival cost nothing, so there are plenty.
+_RATE_PER_S = 150.0
+_RATE_CLIENTS = 16
+# With 100 keys the hottest gets a fifth of all requests, and even the coldest is usually asked for in the warm-up:
+# the first acquire of a key may have to create it. The exponent is that of YCSB (Cooper and others, SoCC 2010).
+_HOT_COLD_KEYS = 100
+_HOT_COLD_EXPONENT = 0.99
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How much to measure: small values smoke, large values measure."""
+    """How much to measure: small values smoke, large values measure. `workloads` are those that `all` means.
+
+    A saturation run climbs its ladder between warm-up and window; where `saturation_measure_s` is shorter than
+    `measure_s`, that pays for the climb.
+    """
 
     name: str
     repetitions: int
@@ -26,10 +38,36 @@ class Mode:
     measure_s: float
     contenders: int
     saturation_clients: int
+    saturation_warmup_s: float
+    saturation_step_s: float
+    saturation_measure_s: float
+    workloads: tuple[str, ...]
 
 
-QUICK = Mode("quick", repetitions=2, warmup_s=1.0, measure_s=3.0, contenders=8, saturation_clients=32)
-FULL = Mode("full", repetitions=6, warmup_s=2.0, measure_s=10.0, contenders=8, saturation_clients=32)
+QUICK = Mode(
+    "quick",
+    repetitions=2,
+    warmup_s=1.0,
+    measure_s=3.0,
+    contenders=8,
+    saturation_clients=32,
+    saturation_warmup_s=0.5,
+    saturation_step_s=0.2,
+    saturation_measure_s=2.3,
+    workloads=("uncontended", "contended", "saturation"),
+)
+FULL = Mode(
+    "full",
+    repetitions=6,
+    warmup_s=2.0,
+    measure_s=10.0,
+    contenders=8,
+    saturation_clients=32,
+    saturation_warmup_s=2.0,
+    saturation_step_s=2.0,
+    saturation_measure_s=10.0,
+    workloads=WORKLOADS,
+)
 MODES = {mode.name: mode for mode in (QUICK, FULL)}
 
 
@@ -46,23 +84,32 @@ def _headline() -> Sequence[System]:
     return [SYSTEMS[name] for entry in map(system, HEADLINE) for name in (entry.name, entry.durable_variant) if name]
 
 
-def choose_workloads(names: Sequence[str]) -> tuple[str, ...]:
-    """Workloads by name; `all` is every one. Raises LockbenchError with the names that exist."""
+def choose_workloads(names: Sequence[str], mode: Mode) -> tuple[str, ...]:
+    """Workloads by name; `all` is those of the mode. Raises LockbenchError with the names that exist."""
     for name in names:
         if name != "all" and name not in WORKLOADS:
             raise LockbenchError(f"no workload {name!r}: choose from {', '.join(WORKLOADS)}, or all")
-    return WORKLOADS if "all" in names else tuple(dict.fromkeys(names))
+    asked = [part for name in names for part in (mode.workloads if name == "all" else (name,))]
+    return tuple(dict.fromkeys(asked))
 
 
 def workload_of(name: str, entry: System, mode: Mode) -> Workload:
-    """The parameters of one cell. Uncontended and saturation clients never meet, so they try once and never wait."""
+    """The parameters of one cell. Clients that have keys of their own never meet, so they try once and never wait."""
     alone = Workload(name=name, clients=1, keys=0, wait="try", warmup_s=mode.warmup_s, measure_s=mode.measure_s)
-    if name == "uncontended":
-        return alone
-    if name == "saturation":
-        return alone.model_copy(update={"clients": mode.saturation_clients})
-    contended = {"clients": mode.contenders, "keys": 1, "hold_ms": 1.0, "wait": entry.default_wait}
-    return alone.model_copy(update=contended)
+    meeting = {"clients": mode.contenders, "hold_ms": 1.0, "wait": entry.default_wait}
+    changes: dict[str, dict[str, object]] = {
+        "uncontended": {},
+        "contended": {**meeting, "keys": 1},
+        "saturation": {
+            "clients": mode.saturation_clients,
+            "warmup_s": mode.saturation_warmup_s,
+            "step_s": mode.saturation_step_s,
+            "measure_s": mode.saturation_measure_s,
+        },
+        "rate": {"clients": _RATE_CLIENTS, "rate_per_s": _RATE_PER_S},
+        "hot-cold": {**meeting, "keys": _HOT_COLD_KEYS, "zipf_exponent": _HOT_COLD_EXPONENT},
+    }
+    return alone.model_copy(update=changes[name])
 
 
 def plan_runs(

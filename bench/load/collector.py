@@ -18,10 +18,13 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import STATE_MISSING, MasterRunner
 
+from bench.load.climb import ladder_of
 from bench.load.options import LoadSettings
-from bench.load.process import WINDOW
+from bench.load.process import TOP, WINDOW
 from bench.load.recorder import Tally
 from bench.load.result import write_failure, write_result
+from bench.load.schedule import count_between, offsets_ns
+from bench.records.ladder import best_step
 
 _LOST_WORKER_INTERVAL_S = 1.0
 _EXIT_CODE = 1
@@ -40,6 +43,9 @@ class Collector:
         self._ready: dict[str, int] = {}  # connected clients by process
         self._expected: frozenset[str] = frozenset()  # the processes that measure, once the window is announced
         self._ends: dict[str, Mapping[str, Any]] = {}
+        self._climbs: dict[str, Tally] = {}  # by process
+        self._ladder: list[dict[str, Any]] = []
+        self._window_clients: int | None = None
         self._stopping = False
 
     # -- the window ----------------------------------------------------------------------------------------------
@@ -51,9 +57,23 @@ class Collector:
         if not self._expected and sum(self._ready.values()) >= runner.target_user_count > 0:
             self._expected = frozenset(self._ready)
             _log.info("all %d clients are connected; the warm-up begins", runner.target_user_count)
-            runner.send_message(WINDOW, {})
+            # Who has how many clients: each process takes its part of the arrivals and of the climb accordingly.
+            runner.send_message(WINDOW, {"clients": dict(self._ready)})
             if isinstance(runner, MasterRunner):
                 gevent.spawn(self._watch_workers, runner)
+
+    def on_climbed(self, message: Message) -> None:
+        """A process has been on every step. When all have, the window is measured with the clients of the best one."""
+        self._climbs[message.node_id] = Tally.from_message(message.data["climb"])
+        if self.settings is None or not self._expected <= self._climbs.keys():
+            return
+        together = Tally()
+        for climbed in self._climbs.values():
+            together.add(climbed)
+        self._ladder = ladder_of(together, self.settings.step_s)
+        best = best_step([step["pairs"] for step in self._ladder])
+        self._window_clients = self._ladder[best]["clients"]
+        self._runner.send_message(TOP, {"step": best})
 
     def _watch_workers(self, runner: MasterRunner) -> None:
         while not self._stopping:
@@ -116,13 +136,20 @@ class Collector:
             totals.update(lag.counts)
         # The histograms are the sum of what arrived, the counts the sum of what each process says it counted. Should a
         # report ever be lost on the way, the two differ, and the run's self-check says so.
-        if totals != merged.counts or sum(end["aborted"] for end in ends) != merged.aborted:
+        cut_off, unsent = (sum(end[name] for end in ends) for name in ("aborted", "unsent"))
+        if totals != merged.counts or (cut_off, unsent) != (merged.aborted, merged.unsent):
             _log.error(
                 "counts differ: the workers counted %s, the master received %s", dict(totals), dict(merged.counts)
             )
         return {
             **merged.to_message(),
             "counts": dict(totals),
+            "aborted": cut_off,
+            "unsent": unsent,
+            "arrivals": self._arrivals(),
+            "lost_updates": sum(end["lost_updates"] for end in ends),
+            "ladder": self._ladder,
+            "window_clients": self._window_clients,
             "started_at": min(end["started_at"] for end in ends),
             "cpu_s": sum(end["cpu_s"] for end in ends),
             "processes": len(ends),
@@ -130,6 +157,15 @@ class Collector:
             "observations": _worst([end["observations"] for end in ends]),
             "rows": [end["rows"] for end in ends],
         }
+
+    def _arrivals(self) -> int:
+        """How many arrivals the window has by the schedule alone, whatever became of them."""
+        settings = self.settings
+        if settings is None or not settings.open_loop:
+            return 0
+        opens_ns = round(settings.warmup_s * 1e9)
+        schedule = offsets_ns(settings.arrivals, settings.rate_per_s, settings.seed)
+        return count_between(schedule, opens_ns, opens_ns + round(settings.measure_s * 1e9))
 
     def _locust_requests(self) -> int:
         entries = self._runner.stats.entries.items()

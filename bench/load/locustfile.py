@@ -7,6 +7,7 @@ A locustfile of your own may import from here and add to it:
 
 from locust import events  # isort: skip  # first: it patches the standard library before a client is imported
 
+from bench.load.sampled import sample_if_asked
 from bench.load.users import (
     DynamoDBLockUser,
     EtcdLockUser,
@@ -31,3 +32,4 @@ __all__ = (
 )
 
 install(events)
+sample_if_asked(events)

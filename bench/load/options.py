@@ -14,14 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bench.errors import LockbenchError
-from bench.systems.registry import SYSTEMS, System
+from bench.load.schedule import ARRIVALS
+from bench.records.ladder import steps_to
+from bench.systems.registry import PROBES, SYSTEMS, System
 from bench.systems.wait import Wait
 
 if TYPE_CHECKING:
     from locust.argument_parser import LocustArgumentParser
 
-WORKLOADS = ("uncontended", "contended", "saturation")
+RATE, HOT_COLD, SATURATION = "rate", "hot-cold", "saturation"
+WORKLOADS = ("uncontended", "contended", SATURATION, RATE, HOT_COLD)
+_KEYS_OF = {"contended": 1, HOT_COLD: 100}  # where --keys is 0: how many the clients share; others have one each
+_MEETING = tuple(_KEYS_OF)  # clients of these workloads meet at a key
 AUTO = "auto"
+_DRIVEN = (*SYSTEMS, *PROBES)
 _T = TypeVar("_T")
 
 
@@ -40,21 +46,35 @@ class _Option(NamedTuple):
 # The web form puts a help text into its field's label, on one line: what does not fit in about 90 characters is cut.
 #
 # - uncontended: each client has a key of its own. contended: all clients want the same keys. saturation: as
-# uncontended, with   as many clients as it takes to reach the ceiling. - keys that clients share are taken at random. 0
-# is one key for contended, and a key for each client for the others. - wait `auto` is the registry's default of the
-# system for contended, and `try` for the others. `poll-5ms-j20` asks every 5 ms,   each pause shortened at random by up
-# to 20 %.
+#   uncontended, with as many clients as it takes to reach the ceiling. rate: operations arrive at a rate, whatever the
+#   system answers, and any free client takes the next. hot-cold: as contended, with many keys of unlike popularity.
+# - keys that clients share are taken at random. 0 is one key for contended, a hundred for hot-cold, and a key for each
+#   client for the others.
+# - wait `auto` is the registry's default of the system for contended and hot-cold, and `try` for the others.
+#   `poll-5ms-j20` asks every 5 ms, each pause shortened at random by up to 20 %.
 _OPTIONS = (
-    _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd", tuple(SYSTEMS)),
+    _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd", _DRIVEN),
     _Option(
-        "--workload", "uncontended", "Each client on its own key, or all on the same. Example: contended", WORKLOADS
+        "--workload",
+        "uncontended",
+        "What the clients do: own keys, the same key, a rate. Example: contended",
+        WORKLOADS,
     ),
     _Option("--keys", 0, "Number of keys that the clients share; 0: as the workload says. Example: 4"),
     _Option("--ttl-ms", 10_000, "Lease of a lock, in milliseconds. Example: 10000"),
     _Option("--hold-ms", 0.0, "How long a client holds a lock before it releases it, in milliseconds. Example: 1.5"),
     _Option("--wait", AUTO, "How to wait for a held lock: auto, try, block, watch, poll-5ms-j20. Example: poll-20ms"),
     _Option("--timeout-ms", 5_000, "How long a client waits for a held lock, in milliseconds. Example: 5000"),
-    _Option("--lock-seed", 1, "Seed of the choice of keys, and part of their names; a whole number. Example: 7"),
+    _Option("--rate-per-s", 100.0, "rate: operations per second, of all clients together. Example: 250"),
+    _Option("--arrivals", "poisson", "rate: at random instants, or at equal gaps. Example: uniform", ARRIVALS),
+    _Option("--zipf-exponent", 0.99, "hot-cold: how unlike the keys are; 0: all alike. Example: 1.2"),
+    _Option(
+        "--step-s",
+        0.0,
+        "saturation, before a window: length of each step of 1, 2, 4 ... clients, in seconds; 0: no steps. Example: 1",
+        in_form=False,
+    ),
+    _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--warmup-s", 1.0, "What starts in the first seconds is not counted, in seconds. Example: 2"),
     _Option(
         "--measure-s",
@@ -100,6 +120,10 @@ class LoadSettings:
     measure_s: float  # 0: until the test is stopped
     record_into: Path | None
     variant: Mapping[str, str] = field(default_factory=dict)
+    rate_per_s: float = 1.0
+    arrivals: str = ARRIVALS[0]
+    zipf_exponent: float = 0.0
+    step_s: float = 0.0
 
     @classmethod
     def read(cls, options: Namespace | Mapping[str, Any]) -> "LoadSettings":
@@ -115,13 +139,17 @@ class LoadSettings:
                 return otherwise
 
         settings = cls(
-            system=take("system", _one_of(tuple(SYSTEMS)), ""),
+            system=take("system", _one_of(_DRIVEN), ""),
             workload=take("workload", _one_of(WORKLOADS), ""),
             keys=take("keys", _whole(0, 1_000_000), 0),
             ttl_ms=take("ttl_ms", _whole(1, 86_400_000), 1),
             hold_ms=take("hold_ms", _number(0, 3_600_000), 0.0),
             wait_text=take("wait", _wait, AUTO),
             timeout_ms=take("timeout_ms", _whole(0, 3_600_000), 0),
+            rate_per_s=take("rate_per_s", _number(0.001, 1_000_000), 1.0),
+            arrivals=take("arrivals", _one_of(ARRIVALS), ARRIVALS[0]),
+            zipf_exponent=take("zipf_exponent", _number(0, 10), 0.0),
+            step_s=take("step_s", _number(0, 3_600), 0.0),
             seed=take("lock_seed", _whole(0, 2**63 - 1), 0),
             warmup_s=take("warmup_s", _number(0, 3_600), 0.0),
             measure_s=take("measure_s", _number(0, 86_400), 0.0),
@@ -138,7 +166,7 @@ class LoadSettings:
 
     def wait(self, entry: System) -> Wait:
         """How clients of one system wait. Raises BadOptions when the system cannot wait like that."""
-        automatic = entry.default_wait if self.workload == "contended" else "try"
+        automatic = entry.default_wait if self.workload in _MEETING else "try"
         wait = Wait.parse(automatic if self.wait_text == AUTO else self.wait_text)
         known = entry.client_class.capabilities.wait_strategies
         if wait.strategy not in known:
@@ -148,7 +176,16 @@ class LoadSettings:
     @property
     def shared_keys(self) -> int:
         """Number of keys that all clients draw from; 0: each client has its own."""
-        return self.keys or (1 if self.workload == "contended" else 0)
+        return self.keys or _KEYS_OF.get(self.workload, 0)
+
+    @property
+    def open_loop(self) -> bool:
+        """Do operations arrive at instants of their own?"""
+        return self.workload == RATE
+
+    def climbs(self, clients: int) -> bool:
+        """Do so many clients look for their best number before the window?"""
+        return self.workload == SATURATION and self.step_s > 0 and self.measure_s > 0 and bool(steps_to(clients))
 
     def key(self, index: int) -> str:
         """The name of a key. It holds the run's seed: what a killed run left locked is in no later run's way."""

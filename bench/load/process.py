@@ -7,7 +7,7 @@ which these parts speak by Locust's own messages (in a single process, Locust de
 import gc
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from time import monotonic_ns, process_time_ns, time
@@ -17,14 +17,18 @@ import gevent
 from gevent.event import Event
 from gevent.pool import Group
 from locust.env import Environment
+from locust.runners import WorkerRunner
 
 from bench.errors import LockbenchError
+from bench.load.climb import Climb
 from bench.load.endpoints import endpoint_of
+from bench.load.keys import EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
-from bench.load.options import LoadSettings
+from bench.load.options import HOT_COLD, LoadSettings
 from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, Tally
+from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
 from bench.load.window import Window
 from bench.records.histogram import LatencyHistogram
 from bench.servers.endpoint import Endpoint
@@ -34,9 +38,12 @@ from bench.systems.registry import System
 READY = "lockbench-ready"
 WINDOW = "lockbench-window"
 FAILED = "lockbench-failed"
+CLIMBED = "lockbench-climbed"
+TOP = "lockbench-top"
 
 CLIENTS_PER_PROCESS = 100_000
 LAG = "loop_lag/all"
+ONLY_NODE = "local"  # Locust's name for itself in the messages that a single process sends itself
 # A system that fails every operation for this long has stopped answering: going on would measure nothing.
 _GIVE_UP_AFTER_NS = 2_000_000_000
 _GIVE_UP_FAILURES = 3
@@ -44,7 +51,10 @@ _WATCH_INTERVAL_S = 0.25
 
 
 class LoadProcess:
-    """State shared by all clients of one process. `failure` says why the test cannot go on."""
+    """State shared by all clients of one process. `failure` says why the test cannot go on.
+
+    `workers` are the names of all processes, in a test without a fixed window; with one, the master names them later.
+    """
 
     def __init__(
         self,
@@ -52,6 +62,7 @@ class LoadProcess:
         settings: LoadSettings,
         entries: tuple[System, ...],
         on_done: Callable[[], None] = lambda: None,
+        workers: Sequence[str] = (),
     ) -> None:
         self.environment = environment
         self.settings = settings
@@ -59,11 +70,19 @@ class LoadProcess:
         self.window = Window()
         self.recorders = {entry.name: Recorder(keep_rows=settings.record_into is not None) for entry in entries}
         self.prepared = Event()
+        self.schedule: Schedule = ClosedLoop()
+        self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
+        self.lost_updates = 0
+        self.climb: Climb | None = None  # while its steps are counted
+        self.gate: Climb | None = None  # the same: it also says who is let into the window
         self.failure: str | None = None
         self.in_flight = 0  # operations that started in the window and have not ended
         self.sealed = False  # the window is over and handed over: what ends now is not recorded any more
         self.done = False
         self._on_done = on_done
+        self._workers = workers or (self._node,)
+        self._window_known = Event()
+        self._hot_shares = zipf_shares(settings.shared_keys, settings.zipf_exponent) if self._is_hot_cold else []
         self._endpoints: dict[str, Endpoint] = {}
         self._lag = LatencyHistogram()
         self._observations: dict[str, float] = {}
@@ -87,6 +106,16 @@ class LoadProcess:
     def stop(self) -> None:
         """End the background work; a test that was stopped has no further use for it."""
         self._greenlets.kill(block=False)
+
+    @property
+    def _is_hot_cold(self) -> bool:
+        return self.settings.workload == HOT_COLD
+
+    @property
+    def _node(self) -> str:
+        """The name by which the master knows this process."""
+        runner = self.environment.runner
+        return runner.client_id if isinstance(runner, WorkerRunner) else ONLY_NODE
 
     @property
     def index(self) -> int:
@@ -140,11 +169,19 @@ class LoadProcess:
         if self.settings.measure_s:
             self._send(READY, {"ready": self._ready})
         elif self._ready == 1:
-            self.open_window()
+            self.open_window(dict.fromkeys(self._workers, 1))
+        if self.settings.open_loop:
+            self._window_known.wait()  # before it nothing is due
 
-    def dice(self, client: int) -> random.Random:
-        """The seeded choices of one client, whatever the others do."""
-        return random.Random(f"{self.settings.seed}/{client}")
+    def keys(self, client: int) -> Keys:
+        """The seeded choice of keys of one client, whatever the others do."""
+        settings = self.settings
+        dice = random.Random(f"{settings.seed}/{client}")
+        if not settings.shared_keys:
+            return OwnKey(client, settings.key)
+        if self._is_hot_cold:
+            return ZipfKeys(self._hot_shares, settings.key, dice)
+        return EvenKeys(settings.shared_keys, settings.key, dice)
 
     def end_one(self) -> None:
         """One operation of the window has ended, in whatever way."""
@@ -196,17 +233,50 @@ class LoadProcess:
 
     # -- the window ----------------------------------------------------------------------------------------------
 
-    def open_window(self) -> None:
-        """Count from the end of the warm-up on, which begins now.
+    def open_window(self, clients: Mapping[str, int]) -> None:
+        """Count from the end of the warm-up on, which begins now. `clients`: how many there are in each process.
 
         In a distributed test every worker takes the window from the arrival of the master's word: clocks of two
         machines cannot be compared, and a millisecond between two windows of one length changes no rate.
         """
+        settings = self.settings
+        began_ns = monotonic_ns()
+        warm_ns = began_ns + round(settings.warmup_s * 1e9)
+        if settings.climbs(sum(clients.values())):
+            if self._node in clients:
+                self._begin_climb(clients, warm_ns)
+        else:
+            self._open_window_at(warm_ns)
+        if settings.open_loop:
+            offsets = offsets_ns(settings.arrivals, settings.rate_per_s, settings.seed)
+            self.schedule = OpenLoop(offsets, Share.by_clients(clients, self._node), began_ns, self.window)
+        self._window_known.set()
+
+    def _open_window_at(self, opens_ns: int) -> None:
         measure_s = self.settings.measure_s
-        opens_ns = monotonic_ns() + round(self.settings.warmup_s * 1e9)
         self.window.open(opens_ns, round(measure_s * 1e9) if measure_s else None)
         if measure_s:
             self._spawn(self._attend_window)
+
+    def _begin_climb(self, clients: Mapping[str, int], begins_ns: int) -> None:
+        """Let clients in step by step from `begins_ns` on."""
+        rank, step_ns = sorted(clients).index(self._node), round(self.settings.step_s * 1e9)
+        self.climb = Climb(clients[self._node], rank, len(clients), sum(clients.values()), begins_ns, step_ns)
+        self.gate = self.climb
+        self._spawn(self._finish_climb, self.climb)
+
+    def _finish_climb(self, climb: Climb) -> None:
+        climb.run(_sleep_until)
+        self.climb = None
+        self._send(CLIMBED, {"climb": climb.tally().to_message()})  # the answer is TOP: which step was the best
+
+    def go_to_top(self, step: int) -> None:
+        """Let in the clients of the best step, and measure with them."""
+        settling_ns = 0
+        if self.gate is not None:
+            self.gate.go_to(step)
+            settling_ns = self.gate.settling_ns
+        self._open_window_at(monotonic_ns() + settling_ns)
 
     def _attend_window(self) -> None:
         _sleep_until(self.window.opens_ns)
@@ -224,6 +294,8 @@ class LoadProcess:
         self.sealed = True
         recorder = self._only_recorder()
         recorder.abort(self.in_flight)
+        if isinstance(self.schedule, OpenLoop):
+            recorder.miss(self.schedule.take_unsent())
         self._keep_rows(recorder)
         self.done = True
         self._on_done()
@@ -262,6 +334,8 @@ class LoadProcess:
         return {
             "totals": dict(recorder.totals),
             "aborted": recorder.aborted,
+            "unsent": recorder.unsent,
+            "lost_updates": self.lost_updates,
             "lag": lag.to_message(),
             "cpu_s": self._cpu_s,
             "started_at": self._started_at,

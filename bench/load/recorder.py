@@ -33,6 +33,7 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     aborted: int = 0
+    unsent: int = 0
 
     def add(self, other: "Tally") -> None:
         """Merge, exactly: histograms are added bucket by bucket, never averaged."""
@@ -42,6 +43,7 @@ class Tally:
         for reason, count in other.errors.items():
             self.add_error(reason, count)
         self.aborted += other.aborted
+        self.unsent += other.unsent
 
     def add_error(self, reason: str, count: int = 1) -> None:
         """Count a reason, under its own name while there are few different ones."""
@@ -62,6 +64,7 @@ class Tally:
             "counts": dict(self.counts),
             "errors": dict(self.errors),
             "aborted": self.aborted,
+            "unsent": self.unsent,
         }
 
     @classmethod
@@ -75,6 +78,7 @@ class Tally:
             Counter(message["counts"]),
             Counter(message["errors"]),
             message["aborted"],
+            message["unsent"],
         )
 
 
@@ -93,6 +97,7 @@ class Recorder:
         self._since_report = Tally()
         self.totals: Counter[str] = Counter()  # never sent as a difference: the master holds its own sum against these
         self.aborted = 0
+        self.unsent = 0
 
     def record(
         self,
@@ -123,6 +128,11 @@ class Recorder:
         """Count operations that were cut off: neither success nor failure, so they have no row."""
         self.aborted += operations
         self._since_report.aborted += operations
+
+    def miss(self, arrivals: int) -> None:
+        """Count arrivals that no client was free to send: they have no row either."""
+        self.unsent += arrivals
+        self._since_report.unsent += arrivals
 
     def fold(self) -> None:
         """Bring the histograms and counts up to the last row."""

@@ -13,10 +13,13 @@ from bench.errors import LockbenchError
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
+from bench.load.gaps import generator_gaps
+from bench.load.options import RATE, SATURATION
 from bench.load.result import read_failure, read_result
 from bench.load.rows import read_rows
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Facts, Measured, RunPlan
+from bench.records.ladder import knee_clients, steps_to
+from bench.records.schema import Facts, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import Supervisor
@@ -43,23 +46,34 @@ def run_load(
     the servers are not up. Whatever ends this call, no load process is left.
     """
     entry = system(plan.system)
-    source, endpoint = _where(entry, supervisor)
-    facts_before = _facts(entry, endpoint, "before")
+    source, endpoint = where(entry, supervisor)
+    facts_before = facts_of(entry, endpoint, "before")
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
             result = _run_locust(plan, entry, endpoint, Path(name), folder.log_path, client_variant or {})
-            facts_after = _facts(entry, endpoint, "after")
-            write_events(folder.events_path, read_rows([Path(name) / part for part in result["rows"]]))
+            facts_after = facts_of(entry, endpoint, "after")
+            rows = read_rows([Path(name) / part for part in result["rows"]])
+            write_events(folder.events_path, rows)
     except OSError as refused:
         raise LoadFailed(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
         ) from refused
+    histograms = {phase: _histogram(counts) for phase, counts in result["histograms"].items()}
+    gap, gaps = generator_gaps(rows, plan.workload.name == RATE)
+    histograms[gap], result["counts"][gap] = gaps, gaps.total
+    ladder = tuple(_step(step) for step in result["ladder"])
     return Measured(
         started_at=result["started_at"],
         window_s=plan.workload.measure_s,
-        histograms={name: _encoded(counts) for name, counts in sorted(result["histograms"].items())},
+        histograms={phase: histogram.encode() for phase, histogram in sorted(histograms.items())},
         counts=dict(sorted(result["counts"].items())),
         aborted=result["aborted"],
+        arrivals=result["arrivals"],
+        unsent=result["unsent"],
+        lost_updates=result["lost_updates"],
+        ladder=ladder,
+        window_clients=result["window_clients"],
+        knee_clients=knee_clients(ladder),
         generator_cpu_s=result["cpu_s"],
         generator_processes=result["processes"],
         facts_before=facts_before,
@@ -73,7 +87,8 @@ def run_load(
     )
 
 
-def _where(entry: System, supervisor: Supervisor) -> tuple[str, Endpoint]:
+def where(entry: System, supervisor: Supervisor) -> tuple[str, Endpoint]:
+    """Where a system's servers come from, and how to reach them. Raises NotRunning."""
     spec = entry.servers
     if spec is None:
         return "none", Endpoint(())
@@ -81,8 +96,13 @@ def _where(entry: System, supervisor: Supervisor) -> tuple[str, Endpoint]:
     return running.source, running.endpoint
 
 
-def _facts(entry: System, endpoint: Endpoint, when: str) -> Facts:
-    """What the server says of itself, asked from this process before and after the load."""
+def engine_of(endpoint: Endpoint) -> str:
+    """Which of a system's several engines answers; empty where there is only one."""
+    return str(endpoint.options.get("engine", ""))
+
+
+def facts_of(entry: System, endpoint: Endpoint, when: str) -> Facts:
+    """What the server says of itself, asked from this process `when` (before, after) the load. Raises LoadFailed."""
     try:
         with entry.client_class.open(endpoint, ClientOptions(variant=entry.client_variant)) as client:
             facts: ServerFacts = client.server_facts()
@@ -136,24 +156,35 @@ def _command(plan: RunPlan, folder: Path, client_variant: Mapping[str, str]) -> 
         "hold-ms": workload.hold_ms,
         "wait": workload.wait,
         "timeout-ms": workload.timeout_ms,
+        "arrivals": workload.arrivals,
+        "zipf-exponent": workload.zipf_exponent,
+        "step-s": workload.step_s,
         "lock-seed": plan.seed,
         "warmup-s": workload.warmup_s,
         "measure-s": workload.measure_s,
         "record-into": folder,
         "client-variant": json.dumps(dict(client_variant)),
     }
+    if workload.name == RATE:
+        options["rate-per-s"] = workload.rate_per_s  # elsewhere it is 0, which is no rate
     return locust_command(options, ["--headless", "--only-summary"], workload.processes)
 
 
 def _deadline_s(plan: RunPlan) -> float:
     workload = plan.workload
     slowest_s = (workload.timeout_ms + workload.hold_ms + 4 * ClientOptions().call_timeout_ms) / 1e3
-    planned_s = workload.warmup_s + workload.measure_s + 2 * slowest_s  # the last operation, and the stop after it
+    climb_s = len(steps_to(workload.clients)) * workload.step_s if workload.name == SATURATION else 0.0
+    # The last operation, and the stop after it, take as long as the slowest.
+    planned_s = workload.warmup_s + climb_s + workload.measure_s + 2 * slowest_s
     return planned_s + _OVERHEAD_S + _OVERHEAD_PER_CLIENT_S * workload.clients
 
 
-def _encoded(counts: Mapping[str, int]) -> str:
-    return LatencyHistogram({int(edge): count for edge, count in counts.items()}).encode()
+def _histogram(counts: Mapping[str, int]) -> LatencyHistogram:
+    return LatencyHistogram({int(edge): count for edge, count in counts.items()})
+
+
+def _step(step: Mapping[str, Any]) -> LadderStep:
+    return LadderStep(**{**step, "acquire": _histogram(step["acquire"]).encode()})
 
 
 def _tags(entry: System, source: str, facts: Facts) -> tuple[str, ...]:
@@ -166,7 +197,7 @@ def _capabilities(capabilities: Capabilities, endpoint: Endpoint) -> dict[str, s
     told = {one.name: getattr(capabilities, one.name) for one in fields(capabilities)}
     texts = {name: ", ".join(value) if isinstance(value, tuple) else str(value) for name, value in told.items()}
     none = {name: "" for name, value in told.items() if value is None}
-    return {**texts, **none, "engine": endpoint.options.get("engine", "")}
+    return {**texts, **none, "engine": engine_of(endpoint)}
 
 
 def _last_lines(log_path: Path) -> str:

@@ -1,28 +1,30 @@
 """The clients as Locust users: one class for each headline system, and one that `--system` points at any system.
 
 In Locust's statistics the request type is the system and the name is the operation. Each outcome has a row of its own,
-so that a percentile of `acquire` is one of successes. A lock that is busy, or still held when the timeout ends, is an
-answer that the system gives in good health; `lost`, `unknown` and `error` are failures.
+so that a percentile of `acquire` is one of successes; in an open loop it counts from the intended instant. A lock that
+is busy, or still held when the timeout ends, is an answer that the system gives in good health; `lost`, `unknown` and
+`error` are failures.
 
 What an operation costs this process beside the adapter's two calls, on the machine where this was written: five clock
 reads 0.25 µs, a fair turn 1.8 µs, the record 0.3 µs, choices and checks about 1 µs, and Locust's own statistics and
 scheduling about 10 µs. None of it lies between the clock reads of a latency.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic_ns
 from typing import ClassVar
 
-import gevent
 from gevent import GreenletExit
 from locust import User, task
 from locust.env import Environment
 from locust.exception import StopTest, StopUser
+from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
-from bench.load.loop import Turn
-from bench.load.process import LoadProcess
+from bench.load.climb import Climb
+from bench.load.loop import Alarm, Turn
+from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
-from bench.load.schedule import ClosedLoop, Schedule
 from bench.load.wiring import HOST, process_of
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.registry import System, system
@@ -32,6 +34,7 @@ _NO_ANSWER = frozenset({Outcome.UNKNOWN, Outcome.ERROR})
 _ACQUIRE_NAMES = {o: "acquire" if o is Outcome.ACQUIRED else f"acquire ({o})" for o in Outcome}
 _RELEASE_NAMES = {o: "release" if o is Outcome.RELEASED else f"release ({o})" for o in Outcome}
 _NO_CONTEXT: dict[str, object] = {}
+_NS_PER_MS = 1e6
 
 
 class LockFailure(Exception):
@@ -70,17 +73,17 @@ class LockUser(User):
         self._recorder = process.recorders[self._entry.name]
         self._wait = settings.wait(self._entry)
         self._number = process.enroll()
-        self._dice = process.dice(self._number)
-        self._own_key = settings.key(self._number)
-        self._shared_keys = [settings.key(index) for index in range(settings.shared_keys)]
-        self._schedule: Schedule = ClosedLoop()
-        self._turn = Turn()
+        self._place = self._number % CLIENTS_PER_PROCESS
+        self._keys = process.keys(self._number)
+        self._hold_ns = round(settings.hold_ms * _NS_PER_MS)
+        self._turn, self._alarm = Turn(), Alarm()
         try:
             self._client = process.connect(self._entry)
         except ConnectionError as refused:
             process.fail(str(refused))
             raise GreenletExit from refused
         process.client_ready()
+        self._schedule = process.schedule
 
     @task
     def take_turn(self) -> None:
@@ -88,28 +91,33 @@ class LockUser(User):
         process, client, settings = self._process, self._client, self._process.settings
         assert client is not None, "on_start connects"
         self._turn.pass_on()
-        index, key = self._next_key()
-        intended_ns = self._schedule.next_ns()
-        released_ns = freed_ns = 0
+        gate = process.gate
+        if gate is not None and not gate.is_admitted(self._place):
+            self._wait_to_be_let_in(gate)
+        index, key = self._keys.draw()
+        due_ns = self._schedule.claim_ns()
+        started_ns = released_ns = freed_ns = 0
         freed: Released | Refusal | None = None
         # Decided by a clock read of its own: a comparison has no place between those of the measurement.
-        counted = process.window.opens_ns <= monotonic_ns() < process.window.closes_ns
+        counted = process.window.counts(monotonic_ns() if due_ns is None else due_ns)
         if counted:
             process.in_flight += 1
-        self._calling = True
         try:
+            if due_ns is not None:
+                self._wait_until(due_ns)
+            self._calling = True
             started_ns = monotonic_ns()
             answer = client.acquire(key, settings.ttl_ms, settings.timeout_ms, self._wait)
             answered_ns = monotonic_ns()
             if isinstance(answer, Grant):
-                self._hold(answer, settings.hold_ms)
+                self._hold(answer, answered_ns, index)
                 released_ns = monotonic_ns()
                 freed = client.release(answer)
                 freed_ns = monotonic_ns()
                 self._grant = None
             self._calling = False
         except BaseException as cut:
-            self._cut_off(cut, counted)
+            self._cut_off(cut, counted and started_ns > 0)
             raise
         finally:
             if counted:
@@ -118,10 +126,11 @@ class LockUser(User):
         if freed is not None:
             self._note(freed)
         if counted and not process.sealed:
+            intended_ns = started_ns if due_ns is None else due_ns
             self._recorder.record(
                 self._number,
                 index,
-                started_ns if intended_ns is None else intended_ns,
+                intended_ns,
                 started_ns,
                 answered_ns,
                 released_ns,
@@ -130,9 +139,12 @@ class LockUser(User):
                 NOTHING_HELD if freed is None else CODES[freed.outcome],
                 NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
             )
-            self._show(_ACQUIRE_NAMES, answer, answered_ns - started_ns)
+            self._show(_ACQUIRE_NAMES, answer, answered_ns - intended_ns)
             if freed is not None:
                 self._show(_RELEASE_NAMES, freed, freed_ns - released_ns)
+        elif process.climb is not None:
+            took_ns = answered_ns - started_ns if isinstance(answer, Grant) else None
+            process.climb.note(max(answered_ns, freed_ns), took_ns, isinstance(freed, Released))
 
     def on_stop(self) -> None:
         """Leave nothing locked: release what is held, then end the session."""
@@ -145,19 +157,37 @@ class LockUser(User):
         # again; what it may hold ends with its lease, and its key belongs to this run alone.
         client.close()
         self._turn.close()
+        self._alarm.close()
 
-    def _next_key(self) -> tuple[int, str]:
-        shared = self._shared_keys
-        if not shared:
-            return self._number, self._own_key
-        index = self._dice.randrange(len(shared)) if len(shared) > 1 else 0
-        return index, shared[index]
-
-    def _hold(self, grant: Grant, hold_ms: float) -> None:
+    def _hold(self, grant: Grant, acquired_ns: int, key: int) -> None:
+        if not self._hold_ns:
+            return  # nobody else can run meanwhile, so there is nothing to see
+        counters = self._process.counters
+        read = counters.get(key, 0)
         self._grant, self._calling = grant, False
-        if hold_ms:
-            gevent.sleep(hold_ms / 1e3)  # pace: the hold that was asked for
+        self._alarm.wait_until(acquired_ns + self._hold_ns)  # pace: the hold that was asked for
         self._calling = True
+        if counters.get(key, 0) != read:
+            self._process.lost_updates += 1
+        counters[key] = read + 1
+
+    def _wait_until(self, due_ns: int) -> None:
+        """Wait for an arrival. Meanwhile Locust may end this client at once, as it may between two tasks."""
+        with self._interruptible():
+            self._alarm.wait_until(due_ns)  # pace: the arrivals that were asked for
+
+    def _wait_to_be_let_in(self, gate: Climb) -> None:
+        with self._interruptible():
+            while not gate.is_admitted(self._place):
+                gate.wait_for_change()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        if self._state == LOCUST_STATE_STOPPING:
+            raise StopUser
+        self._state = LOCUST_STATE_WAITING
+        yield
+        self._state = LOCUST_STATE_RUNNING
 
     def _cut_off(self, cut: BaseException, counted: bool) -> None:
         """Killed in the middle, at the end of a test: neither success nor failure. Else an adapter's fault."""

@@ -17,16 +17,17 @@ from bench.load.collector import Collector
 from bench.load.options import BadOptions, LoadSettings, add_options
 from bench.load.parent_watch import watch_parent
 from bench.load.precision import install_precision
-from bench.load.process import FAILED, READY, WINDOW, LoadProcess
+from bench.load.process import CLIMBED, FAILED, ONLY_NODE, READY, TOP, WINDOW, LoadProcess
 from bench.systems.base import ClientOptions
 from bench.systems.registry import System, system
 
 _log = logging.getLogger("lockbench")
 _KEY = "lockbench"  # our part of Locust's worker reports
 HOST = "the servers of lockbench up"  # Locust's page wants a host; ours come from the supervisor
-_SYSTEMS = "lockbench_systems"  # added by the master to the options that Locust sends to its workers
+# Added by the master to the options that Locust sends to its workers: names, separated by commas.
+_SYSTEMS = "lockbench_systems"
+_WORKERS = "lockbench_workers"
 _USERS = "bench.load.users"
-_ONLY_NODE = "local"  # Locust's name for itself in the messages that a single process sends itself
 _REPORT_INTERVAL_S = 1.0  # Locust's own is 3 s: a run with several processes would end that much later
 
 
@@ -60,8 +61,10 @@ class Wiring:
         if isinstance(runner, MasterRunner):
             # A worker has every class, and Locust tells it only with the users themselves which of them will run.
             setattr(self.environment.parsed_options, _SYSTEMS, ",".join(entry.name for entry in entries))
+            setattr(self.environment.parsed_options, _WORKERS, ",".join(runner.clients))
         else:
-            self.process = LoadProcess(self.environment, settings, entries, self._report_locally)
+            workers = [name for name in getattr(self.environment.parsed_options, _WORKERS, "").split(",") if name]
+            self.process = LoadProcess(self.environment, settings, entries, self._report_locally, workers)
             self.process.start()
 
     def check(self, options: dict[str, Any]) -> tuple[LoadSettings, tuple[System, ...]]:
@@ -93,7 +96,7 @@ class Wiring:
     def _report_locally(self) -> None:
         # In a worker the next report to the master carries the end, in one message with Locust's own statistics.
         if self.collector is not None and self.process is not None:
-            self.collector.add(_ONLY_NODE, self.process.report())
+            self.collector.add(ONLY_NODE, self.process.report())
 
     def end_test(self) -> None:
         """The users are gone."""
@@ -141,11 +144,13 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
     else:
         _narrow_user_classes(environment)
         runner.register_message(READY, partial(_on_ready, wiring))
+        runner.register_message(CLIMBED, partial(_on_climbed, wiring))
         runner.register_message(FAILED, partial(_on_failed, wiring))
     if isinstance(runner, MasterRunner):
         hooks.worker_report.add_listener(partial(_on_worker_report, wiring))
     else:
         runner.register_message(WINDOW, partial(_on_window, wiring))
+        runner.register_message(TOP, partial(_on_top, wiring))
         hooks.user_error.add_listener(partial(_on_user_error, wiring))
     hooks.reset_stats.add_listener(wiring.reset)
     hooks.spawning_complete.add_listener(partial(_on_spawning_complete, wiring))
@@ -223,7 +228,17 @@ def _on_failed(wiring: Wiring, environment: Environment, msg: Message) -> None:
 
 def _on_window(wiring: Wiring, environment: Environment, msg: Message) -> None:
     if wiring.process is not None:
-        wiring.process.open_window()
+        wiring.process.open_window(msg.data["clients"])
+
+
+def _on_climbed(wiring: Wiring, environment: Environment, msg: Message) -> None:
+    if wiring.collector is not None:
+        wiring.collector.on_climbed(msg)
+
+
+def _on_top(wiring: Wiring, environment: Environment, msg: Message) -> None:
+    if wiring.process is not None:
+        wiring.process.go_to_top(msg.data["step"])
 
 
 def _on_report_to_master(wiring: Wiring, client_id: str, data: dict[str, Any]) -> None:

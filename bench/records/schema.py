@@ -2,6 +2,7 @@
 
     data/runs/<campaign_id>/campaign.json      Campaign: what was planned, in its seeded order
     data/runs/<campaign_id>/environment.json   Environment: the machine, its libraries, its fdatasync and RTT
+    data/runs/<campaign_id>/resumed-<n>.json   Resumed: the campaign was interrupted and went on; one file each time
     data/runs/<campaign_id>/<run_id>/plan.json      RunPlan       written before the load starts
                                      measured.json  Measured      written when the load has ended
                                      events.parquet one row an operation, see `EVENT_COLUMNS`
@@ -10,7 +11,8 @@
                                      log.txt        the load generator's own output
 
 A run's state is read from which of these exist, so a crash at any instant leaves a truthful folder: a plan alone is an
-interrupted run.
+interrupted run. When a campaign goes on, the folder of such a run, or of a failed one, is renamed into
+`<run_id>.interrupted-<n>` or `<run_id>.failed-<n>` and kept, and the run is measured anew under its own id.
 
 Schema history. 1: first version.
 """
@@ -47,7 +49,7 @@ class _Record(BaseModel):
 class Workload(_Record):
     """What the clients do. The same parameters in two runs mean that the runs may be pooled."""
 
-    name: str  # uncontended, contended, saturation
+    name: str  # uncontended, contended, saturation, rate, hot-cold
     clients: int
     keys: int  # how many keys the clients share; 0: each client has its own
     ttl_ms: int = 10_000
@@ -57,12 +59,26 @@ class Workload(_Record):
     warmup_s: float = 1.0
     measure_s: float = 3.0
     processes: int = 1
+    rate_per_s: float = 0.0  # arrivals of all clients together, in an open loop; 0: a closed loop
+    arrivals: str = "poisson"  # or uniform, in an open loop
+    zipf_exponent: float = 0.0  # of the popularity of the keys; 0: all alike
+    step_s: float = 0.0  # how long saturation stays on each step of its ladder, before the window; 0: no ladder
 
     @property
     def digest(self) -> str:
-        """Eight hex digits that change when any parameter does: runs with unlike digests are never pooled."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        """Eight hex digits that change when any parameter does: runs with unlike digests are never pooled.
+
+        A parameter that was added later is left out where it has its default, which is how the runs before it were
+        made: they keep their digests.
+        """
+        tree = self.model_dump(mode="json")
+        for name in _ADDED_TO_WORKLOAD:
+            if tree[name] == Workload.model_fields[name].default:
+                del tree[name]
+        return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:8]
+
+
+_ADDED_TO_WORKLOAD = ("rate_per_s", "arrivals", "zipf_exponent", "step_s")
 
 
 class RunPlan(_Record):
@@ -111,6 +127,14 @@ class Environment(_Record):
     load_average_1m: float
 
 
+class Resumed(_Record):
+    """A campaign went on after an interruption: when, and the machine as it was found and measured then."""
+
+    schema_version: int = SCHEMA_VERSION
+    resumed_at: str  # ISO 8601, UTC
+    environment: Environment
+
+
 class Facts(_Record):
     """What the server said of itself at one instant (see `ServerFacts` of the adapter contract)."""
 
@@ -120,11 +144,26 @@ class Facts(_Record):
     nodes: int
 
 
+class LadderStep(_Record):
+    """A number of clients, and what they got: one step of the climb of a saturation run, before its window."""
+
+    clients: int
+    window_s: float
+    pairs: int  # acquire and release
+    acquire: str  # encoded histogram of the acquires that got the lock, ns; "" where none did
+
+    @property
+    def pairs_per_s(self) -> float:
+        return self.pairs / self.window_s
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
     `histograms` maps "phase/outcome" to an encoded histogram of nanoseconds (`bench.records.histogram`). Phases:
-    `acquire` (started to answered), `response` (intended to answered), `hold`, `release`; plus `loop_lag/all`.
+    `acquire` (started to answered), `response` (intended to answered), `hold`, `release`; plus `loop_lag/all` and the
+    generator's own time between two operations of a client: `think/all` in a closed loop (end of one to the start of
+    the next), `wake/all` in an open one (from when an arrival was due and its client free, to its start).
     `counts` maps the same names to the number of operations; the two agree, and a check says so.
     """
 
@@ -134,6 +173,12 @@ class Measured(_Record):
     histograms: dict[str, str]
     counts: dict[str, int]
     aborted: int  # operations cut off by the end of the run: neither success nor failure, in no histogram
+    arrivals: int = 0  # of the schedule within the window, counted from the schedule alone; 0 in a closed loop
+    unsent: int = 0  # of these, those that no client was free to send before the window closed; in no histogram
+    lost_updates: int = 0  # of counters that clients of one process raised while they held their keys
+    ladder: tuple[LadderStep, ...] = ()  # of a saturation run, from few clients to all of the plan's
+    window_clients: int | None = None  # at work in its window: as many as had the best throughput on the ladder
+    knee_clients: int | None = None  # the smallest step with at least 95 % of the ladder's best throughput
     generator_cpu_s: float  # user + system time of all load processes within the window
     generator_processes: int
     facts_before: Facts
@@ -146,6 +191,10 @@ class Measured(_Record):
     # The adapter's `Capabilities` as text, by field name ("" where it has none), plus `engine` where one system has
     # several. Kept with the run because reports read records only and must not import client libraries.
     capabilities: dict[str, str] = Field(default_factory=dict)
+    # What the servers counted and timed of themselves over the run (`ServerSpec.view`, after less before): more than
+    # the window, since connections and the warm-up are in it too. So a duration is asked as sum by count, both from
+    # here. Empty where the servers tell nothing, or were started anew in between.
+    server_view: dict[str, float] = Field(default_factory=dict)
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
 
 

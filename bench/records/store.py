@@ -1,5 +1,7 @@
 """Run folders on disk: written in phases, each file whole or absent, never changed afterwards."""
 
+import fcntl
+import itertools
 import json
 import os
 import re
@@ -20,6 +22,7 @@ from bench.records.schema import (
     Environment,
     Failed,
     Measured,
+    Resumed,
     RunPlan,
     RunState,
 )
@@ -109,6 +112,57 @@ class CampaignFolder:
             folder.path.mkdir()
         folder.write(plan)
         return folder
+
+    def state_of(self, plan: RunPlan) -> RunState | None:
+        """How far a planned run came; None when it was never started."""
+        folder = self.run(plan.run_id)
+        return folder.state if folder.path.exists() else None
+
+    def set_aside(self, plan: RunPlan) -> Path:
+        """Rename the folder of a run without a measurement, so that its id is free again; returns its new place.
+
+        Nothing is deleted: what an interrupted run had written may tell why. Raises StoreError for a run that has a
+        measurement, which is never replaced by another.
+        """
+        folder = self.run(plan.run_id)
+        state = folder.state
+        if state not in (RunState.INTERRUPTED, RunState.FAILED):
+            raise StoreError(f"{folder.path} is {state}: a run that has a measurement is never set aside")
+        places = (self.path / f"{plan.run_id}.{state}-{number}" for number in itertools.count(1))
+        place = next(path for path in places if not path.exists())
+        with _told(place):
+            folder.path.rename(place)
+        return place
+
+    def attempts_aside(self) -> tuple[str, ...]:
+        """Names of the folders that were set aside, by planned run and then by number."""
+        found: list[str] = []
+        for plan in self.campaign.runs:
+            kept = (self.path.glob(f"{plan.run_id}.{state}-*") for state in (RunState.INTERRUPTED, RunState.FAILED))
+            found += sorted((path.name for path in itertools.chain(*kept)), key=lambda name: (len(name), name))
+        return tuple(found)
+
+    def write_resumed(self, record: Resumed) -> None:
+        """Note that the campaign goes on, in a file of its own for each time."""
+        write_once(self.path / f"resumed-{len(self.resumptions()) + 1}.json", record)
+
+    def resumptions(self) -> tuple[Resumed, ...]:
+        """Each time that this campaign went on, oldest first."""
+        paths = (self.path / f"resumed-{number}.json" for number in itertools.count(1))
+        return tuple(_read(path, Resumed) for path in itertools.takewhile(Path.exists, paths))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the only process that adds runs to this campaign. The kernel lets go when this process ends in any way.
+
+        Raises StoreError at once when another one is at it, from whichever home folder.
+        """
+        with (self.path / "campaign.json").open("rb") as plan:
+            try:
+                fcntl.flock(plan, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as busy:
+                raise StoreError(f"another lockbench is measuring {self.path}: wait for its end") from busy
+            yield
 
     def runs(self) -> Iterator[RunFolder]:
         """The runs that were started, in planned order."""
@@ -212,7 +266,10 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     try:
         version = json.loads(text).get("schema_version")
         if version != SCHEMA_VERSION:
-            raise StoreError(f"{path} has schema version {version}; this lockbench reads {SCHEMA_VERSION}")
+            raise StoreError(
+                f"{path} has schema version {version}; this lockbench reads {SCHEMA_VERSION}. Read it with the "
+                "lockbench that wrote it, or measure again under another name"
+            )
         return model.model_validate_json(text)
     except (ValidationError, ValueError, AttributeError) as broken:
         raise StoreError(f"{path} is damaged: {broken}. Move the run's folder away, or measure again") from broken

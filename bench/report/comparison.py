@@ -11,6 +11,7 @@ from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.report import formats
 from bench.report.glance import properties
+from bench.report.group_marks import method_sentences
 from bench.report.long_form import long_rows
 from bench.report.table_model import Column, Comparison, Context, Footnotes, LongRow
 
@@ -70,7 +71,10 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
     used = sum(not row.void for row in evidence.rows)
     return (
         ("Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
-        ("Runs", f"{len(campaign.runs)} planned, {len(evidence.rows)} started, {used} counted"),
+        (
+            "Runs",
+            f"{len(campaign.runs)} planned, {len(evidence.rows)} started, {used} counted{_interruptions(evidence)}",
+        ),
         ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),
         (
             "Machine",
@@ -82,6 +86,16 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms and p99 "
             f"{formats.ms(machine.fdatasync_us_p99)} ms; loopback round trip p50 {machine.loopback_rtt_us_p50:.0f} µs",
         ),
+    )
+
+
+def _interruptions(evidence: Evidence) -> str:
+    """Said because a run that was measured again after a failure is a choice that a reader should know of."""
+    if not evidence.resumptions:
+        return ""
+    times, aside = len(evidence.resumptions), len(evidence.attempts_aside)
+    return (
+        f"; interrupted and resumed {formats.counted([times], 'time')}, {formats.counted([aside], 'attempt')} set aside"
     )
 
 
@@ -120,5 +134,6 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         f"The run is the unit: a number is the runs' together, with bounds from the runs ({told}).",
         "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "
         "is kept and left out of the numbers; a footnote says so.",
+        *method_sentences(evidence),
         "Rows differ in durability and topology, so nothing here is a ranking. An emulator is shown, never ranked.",
     )

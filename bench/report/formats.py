@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.analysis.cells import Absent, Value
 from bench.analysis.claims import Claim
+from bench.analysis.intervals import Estimate
 from bench.analysis.verdicts import US_PER
 
 NO_BREAK = "\u00a0"
@@ -48,17 +49,23 @@ def rate_value(value: Value, at_least: bool) -> str:
     if at_least:
         # The lowest run: "at least" must hold for every run that stands behind it.
         return f"≥{NO_BREAK}{whole(value.low)} (generator-bound)"
+    return whole_value(value)
+
+
+def whole_value(value: Estimate) -> str:
+    """An estimate without decimals, with its bounds."""
     if value.runs == 1:
         return whole(value.value)
     return f"{whole(value.value)} [{whole(value.low)}{RANGE}{whole(value.high)}]"
 
 
-def times_value(value: Value) -> str:
+def times_value(value: Value, digits: int = 2) -> str:
     """A ratio with its bounds."""
     if isinstance(value, Absent):
         return value.reason
-    bounds = f" [{significant(value.low)}{RANGE}{significant(value.high)}]" if value.runs > 1 else ""
-    return f"{significant(value.value)}{NO_BREAK}×{bounds}"
+    low, high = significant(value.low, digits), significant(value.high, digits)
+    bounds = f" [{low}{RANGE}{high}]" if value.runs > 1 else ""
+    return f"{significant(value.value, digits)}{NO_BREAK}×{bounds}"
 
 
 def claimed_range(claim: Claim) -> str:
@@ -84,9 +91,13 @@ def counted(counts: Iterable[int], noun: str) -> str:
     found = sorted(set(counts))
     if not found:
         return f"no {noun}"
-    if len(found) > 1:
-        return f"{whole(found[0])} to {whole(found[-1])} {noun}s"
-    return f"{whole(found[0])} {noun}{'' if found[0] == 1 else 's'}"
+    return f"{spread(found)} {noun}{'' if found == [1] else 's'}"
+
+
+def spread(counts: Iterable[int]) -> str:
+    """Counts as one figure or from least to most; empty where there are none."""
+    found = sorted(set(counts))
+    return f"{whole(found[0])} to {whole(found[-1])}" if len(found) > 1 else "".join(map(whole, found))
 
 
 def run_list(run_ids: Sequence[str]) -> str:

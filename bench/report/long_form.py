@@ -8,19 +8,22 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.runs import Setting, durability_text
 from bench.report import formats
 from bench.report.cell_texts import claimed_amplification, claimed_number, ratio_text
+from bench.report.costs import costs_of
 from bench.report.formats import NOTHING
+from bench.report.group_marks import GroupMarks
 from bench.report.table_model import ABSENT, Footnotes, LongRow, Text
 
 
 def long_rows(evidence: Evidence, notes: Footnotes) -> Iterable[LongRow]:
     """A row for every headline system, measured or not, and for everything else that the campaign ran."""
     systems = sorted({*names.headline(), *evidence.systems}, key=lambda name: (names.position(name), name))
-    found = [row for system in systems for row in _rows_of(evidence, system, notes)]
+    marks = GroupMarks(evidence)
+    found = [row for system in systems for row in _rows_of(evidence, system, notes, marks)]
     # Emulators last and together, after everything that may be looked at side by side.
     yield from sorted(found, key=lambda row: names.EMULATOR_TAG in row.tags)
 
 
-def _rows_of(evidence: Evidence, system: str, notes: Footnotes) -> Iterable[LongRow]:
+def _rows_of(evidence: Evidence, system: str, notes: Footnotes, marks: GroupMarks) -> Iterable[LongRow]:
     by_setting: dict[Setting | None, list[Cell]] = {}
     for cell in evidence.cells:
         if cell.system == system:
@@ -30,10 +33,10 @@ def _rows_of(evidence: Evidence, system: str, notes: Footnotes) -> Iterable[Long
         orphans = by_setting.pop(None)
         next(iter(by_setting.values())).extend(orphans)
     if not by_setting:
-        yield _long_row(evidence, system, None, {}, notes)
+        yield _long_row(evidence, system, None, {}, notes, marks)
     for setting, cells in by_setting.items():
         for number, row_cells in enumerate(_one_of_each(cells)):
-            yield _long_row(evidence, system, setting, row_cells, notes, unlike=number > 0)
+            yield _long_row(evidence, system, setting, row_cells, notes, marks, unlike=number > 0)
 
 
 def _one_of_each(cells: list[Cell]) -> list[dict[str, Cell]]:
@@ -55,6 +58,7 @@ def _long_row(
     setting: Setting | None,
     cells: Mapping[str, Cell],
     notes: Footnotes,
+    marks: GroupMarks,
     *,
     unlike: bool = False,
 ) -> LongRow:
@@ -74,12 +78,14 @@ def _long_row(
         tags=setting.tags if setting else names.tags(system),
         **describe(setting, contended),
         runs=f"{used} of {total}" if total else "0",
+        runs_per_cell=formats.spread(len(cell.used) for cell in cells.values()) or "0",
         claimed_latency_ms=claimed_number(evidence, system, "acquire_latency"),
-        acquire_ms_p50=_ms(uncontended, "acquire_us_p50", notes),
-        acquire_ms_p99=_ms(uncontended, "acquire_us_p99", notes),
-        acquire_ms_p999=_ms(uncontended, "acquire_us_p999", notes),
+        acquire_ms_p50=_ms(uncontended, "acquire_us_p50", notes, marks),
+        acquire_ms_p99=_ms(uncontended, "acquire_us_p99", notes, marks),
+        acquire_ms_p999=_ms(uncontended, "acquire_us_p999", notes, marks),
+        costs=costs_of(uncontended, evidence.environment),
         claimed_throughput_per_s=claimed_number(evidence, system, "throughput"),
-        throughput_pairs_per_s=_rate_text(saturation, notes),
+        throughput_pairs_per_s=_rate_text(saturation, notes, marks),
         claimed_amplification=claimed_amplification(evidence),
         contention_amplification=amplified,
         client_cpu_us_per_pair=_cost(uncontended),
@@ -98,21 +104,23 @@ def describe(setting: Setting | None, contended: Cell | None) -> dict[str, str]:
     }
 
 
-def _ms(cell: Cell | None, metric: str, notes: Footnotes) -> Text:
+def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) -> Text:
     if cell is None:
         return ABSENT
     value = cell.value(metric)
     # The footnotes of a cell stand at its first number; three times the same marks would be noise.
     marks = notes.of(cell) if metric.endswith("_p50") else ()
-    return Text(formats.ms_value(value), marks, measured=not isinstance(value, Absent))
+    text = Text(formats.ms_value(value), marks, measured=not isinstance(value, Absent))
+    return groups.marked(text, cell, metric, notes)
 
 
-def _rate_text(cell: Cell | None, notes: Footnotes) -> Text:
+def _rate_text(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
     if cell is None:
         return ABSENT
     value = cell.value("throughput_pairs_per_s")
     words = formats.rate_value(value, cell.generator_bound)
-    return Text(words, notes.of(cell), measured=not isinstance(value, Absent))
+    text = Text(words, notes.of(cell), measured=not isinstance(value, Absent))
+    return groups.marked(text, cell, "throughput_pairs_per_s", notes)
 
 
 def _cost(cell: Cell | None) -> Text:
@@ -121,4 +129,4 @@ def _cost(cell: Cell | None) -> Text:
     value = cell.value("client_cpu_us_per_pair")
     if isinstance(value, Absent):
         return Text(value.reason, measured=False)
-    return Text(formats.whole(value.value))
+    return Text(formats.whole_value(value))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bench.analysis.evidence import Evidence
+from bench.report import costs
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures import ALL
@@ -51,6 +52,9 @@ def _comparison_parts(comparison: Comparison) -> Iterable[str]:
     yield _glance(comparison)
     yield "## Claimed beside measured, with bounds"
     yield _numbers(comparison)
+    yield f"## {costs.TITLE}"
+    yield costs.EXPLANATION
+    yield _costs(comparison)
     yield "## What each row was measured on"
     yield _settings(comparison)
     yield "## How to read this"
@@ -72,7 +76,7 @@ def _claims_parts(evidence: Evidence) -> Iterable[str]:
         f"Campaign {evidence.campaign.campaign_id}. Latencies are p50 to p99 of an uncontended acquire; rates are "
         f"pairs of acquire and release. Verdicts: {tally(rows)}."
     )
-    yield _table(header, lines) if lines else "No claim was tested."
+    yield table(header, lines) if lines else "No claim was tested."
     if missing:
         yield (
             f"No experiment of this campaign is about the other {len(missing)} claims, which stay `not measured`: "
@@ -90,7 +94,7 @@ def _glance(comparison: Comparison) -> str:
         lines.append((f"measured{detail}", *measured))
     for context in comparison.contexts:
         lines.append((f"{context.title}", *(context.texts[column.system] for column in comparison.columns)))
-    return _table(("", *(_heading(column) for column in comparison.columns)), lines)
+    return table(("", *(_heading(column) for column in comparison.columns)), lines)
 
 
 def _numbers(comparison: Comparison) -> str:
@@ -100,11 +104,14 @@ def _numbers(comparison: Comparison) -> str:
         "p50, ms",
         "p99, ms",
         "p99.9, ms",
+        "Floor, ms",
+        "p50 / floor",
         "Claimed, per s",
         "Pairs/s",
         "Claimed contention",
         "Contention, p99 ratio",
         "Client CPU, µs/pair",
+        "Runs of each",
     )
     lines = [
         (
@@ -113,15 +120,24 @@ def _numbers(comparison: Comparison) -> str:
             _strong(row.acquire_ms_p50),
             _strong(row.acquire_ms_p99),
             _strong(row.acquire_ms_p999),
+            _plain(row.costs.floor_ms),
+            _strong(row.costs.p50_by_floor),
             row.claimed_throughput_per_s,
             _strong(row.throughput_pairs_per_s),
             row.claimed_amplification,
             _strong(row.contention_amplification),
             _plain(row.client_cpu_us_per_pair),
+            row.runs_per_cell,
         )
         for row in comparison.rows
     ]
-    return _table(header, lines)
+    return table(header, lines)
+
+
+def _costs(comparison: Comparison) -> str:
+    titles = [row.title for row in comparison.rows]
+    cells = [[_plain(text) for text in texts] for texts in costs.rows(comparison)]
+    return table(costs.HEADER, [(title, *row) for title, row in zip(titles, cells, strict=True)])
 
 
 def _settings(comparison: Comparison) -> str:
@@ -148,7 +164,7 @@ def _settings(comparison: Comparison) -> str:
         )
         for row in comparison.rows
     ]
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def _heading(column: Column) -> str:
@@ -167,7 +183,8 @@ def _marks(text: Text) -> str:
     return "".join(f" [{mark}]" for mark in text.marks)
 
 
-def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; nothing in a cell can end it."""
     rows = [header, ["---"] * len(header), *lines]
     return "\n".join("| " + " | ".join(_safe(cell) for cell in row) + " |" for row in rows)
 

@@ -9,6 +9,7 @@ from string import Template
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
+from bench.report import costs
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
@@ -37,6 +38,7 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
         _glance(comparison),
         "<h2>Claimed beside measured, with bounds</h2>",
         _numbers(comparison),
+        _costs(comparison),
         *(_figure(drawing) for drawing in drawings),
         "<h2>What becomes of the claims</h2>",
         _claims(evidence),
@@ -125,10 +127,13 @@ def _numbers(comparison: Comparison) -> str:
         "p50, ms",
         "p99, ms",
         "p99.9, ms",
+        "Floor, ms",
+        "p50 / floor",
         "Claimed, per s",
         "Pairs/s",
         "Contention: p99 ratio",
         "Client CPU, µs/pair",
+        "Runs of each",
     )
     rows = [
         (
@@ -137,14 +142,29 @@ def _numbers(comparison: Comparison) -> str:
             row.acquire_ms_p50,
             row.acquire_ms_p99,
             row.acquire_ms_p999,
+            row.costs.floor_ms,
+            row.costs.p50_by_floor,
             row.claimed_throughput_per_s,
             row.throughput_pairs_per_s,
             row.contention_amplification,
             row.client_cpu_us_per_pair,
+            row.runs_per_cell,
         )
         for row in comparison.rows
     ]
     return _cards(header, rows)
+
+
+def _costs(comparison: Comparison) -> str:
+    titles = [_title(row.title, row.tags) for row in comparison.rows]
+    cells = _cards(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
+    words = escape(costs.EXPLANATION).replace("`answer`", "<em>answer</em>").replace("`execute`", "<em>execute</em>")
+    return f"<h2>{escape(costs.TITLE)}</h2><p>{words.replace('`fsync`', '<em>fsync</em>')}</p>{cells}"
+
+
+def costs_fragment(evidence: Evidence) -> str:
+    """What an acquire needs, and what the servers time themselves, without a document around it."""
+    return f'<div class="lockbench">{_costs(build_comparison(evidence))}</div>'
 
 
 def _settings(comparison: Comparison) -> str:

@@ -1,25 +1,40 @@
-"""The committed results: figures/ and docs/results.md, rendered from data/reference and from nothing else."""
+"""The committed renderings: figures/, docs/results.md and docs/calibration.md from data/reference, docs/statistics.md
+from the code.
+"""
 
 from pathlib import Path
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.places import project_root, reference_campaign
+from bench.records.calibration import read_calibration
+from bench.report.calibration import calibration_markdown
 from bench.report.export import write_evidence
 from bench.report.files import write_file
 from bench.report.markdown import results_markdown
+from bench.report.statistics_page import statistics_markdown
 
 FIGURES = "figures"
 RESULTS = Path("docs") / "results.md"
+CALIBRATION = Path("docs") / "calibration.md"
+CALIBRATION_RECORD = "calibration.json"  # beside the campaign, from `lockbench calibrate --save`
+STATISTICS = Path("docs") / "statistics.md"
 
 
 def render_reference(root: Path | None = None, into: Path | None = None) -> list[Path]:
-    """Render the reference campaign into figures/ and docs/results.md below `into` (default: the project itself).
+    """Render the reference campaign into figures/ and docs/results.md below `into` (default: the project itself), and
+    beside them the page about statistics, which depends on no campaign; the calibration kept with the reference
+    campaign, where there is one, into docs/calibration.md.
 
     Returns the files, sorted. Raises StoreError when there is no reference campaign.
     """
     root = root or project_root()
     into = into or root
-    evidence = Evidence.load(reference_campaign(root), root)
+    campaign = reference_campaign(root)
+    evidence = Evidence.load(campaign, root)
     written = write_evidence(evidence, into / FIGURES)
     written.append(write_file(into / RESULTS, results_markdown(evidence, f"../{FIGURES}").encode("utf-8")))
+    written.append(write_file(into / STATISTICS, statistics_markdown().encode("utf-8")))
+    if (record := campaign.path / CALIBRATION_RECORD).is_file():
+        page = calibration_markdown(read_calibration(record))
+        written.append(write_file(into / CALIBRATION, page.encode("utf-8")))
     return sorted(written)

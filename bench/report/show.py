@@ -32,6 +32,11 @@ def comparison(evidence: Evidence) -> Shown:
     return Shown(page.comparison_fragment(evidence), _text(comparison_terminal(evidence)))
 
 
+def costs(evidence: Evidence) -> Shown:
+    """What an acquire needs, and what the servers time themselves."""
+    return Shown(page.costs_fragment(evidence), _text("see the HTML view, or comparison.md of `lockbench export`"))
+
+
 def settings(evidence: Evidence) -> Shown:
     """What was measured, on which machine and servers, with which parameters."""
     return Shown(page.settings_fragment(evidence), _text("see the HTML view, or comparison.md of `lockbench export`"))

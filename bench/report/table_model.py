@@ -52,6 +52,17 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Costs:
+    """What an acquire without contention cannot do without, and what the servers say of themselves."""
+
+    floor_ms: Text
+    p50_by_floor: Text
+    round_trips: Text  # one after another
+    durable_writes: Text  # that the answer waits for
+    server_means_us: Text
+
+
+@dataclass(frozen=True, slots=True)
 class LongRow:
     """One system in one setting, with everything that a number of its row depends on.
 
@@ -66,11 +77,13 @@ class LongRow:
     nodes: str
     source: str
     version: str
-    runs: str
+    runs: str  # all workloads together: counted of those started
+    runs_per_cell: str  # behind each number of the row
     claimed_latency_ms: str
     acquire_ms_p50: Text
     acquire_ms_p99: Text
     acquire_ms_p999: Text
+    costs: Costs
     claimed_throughput_per_s: str
     throughput_pairs_per_s: Text
     claimed_amplification: str
@@ -111,6 +124,9 @@ class Footnotes:
         marks = []
         for cell in filter(None, cells):
             for note in cell.notes():
-                sentence = f"{names.title(cell.system)}, {cell.workload.name}: {note}."
-                marks.append(self._numbers.setdefault(sentence, len(self._numbers) + 1))
+                marks.append(self.number(f"{names.title(cell.system)}, {cell.workload.name}: {note}."))
         return tuple(dict.fromkeys(marks))
+
+    def number(self, sentence: str) -> int:
+        """The number of one sentence."""
+        return self._numbers.setdefault(sentence, len(self._numbers) + 1)

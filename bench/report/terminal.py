@@ -95,11 +95,12 @@ def _glance(comparison: Comparison) -> Table:
 
 def _numbers(comparison: Comparison) -> Table:
     table = _table("Every row, with the bounds of its runs (CPU: of the load generator, for one pair)")
-    table.add_column("System", width=19, overflow="fold")
+    table.add_column("System", width=18, overflow="fold")
     for header in ("p50, ms", "p99, ms", "Pairs/s", "Contention"):
         table.add_column(header, overflow="fold", ratio=1)
-    table.add_column("CPU µs", justify="right", width=8, overflow="fold")
-    table.add_column("Runs", width=8, overflow="fold")
+    table.add_column("p50 / floor", justify="right", width=7, overflow="fold")
+    table.add_column("CPU µs", justify="right", width=6, overflow="fold")
+    table.add_column("Runs", width=5, overflow="fold")
     for row in comparison.rows:
         name = Styled(row.title)
         if row.tags:
@@ -110,8 +111,9 @@ def _numbers(comparison: Comparison) -> Table:
             _measured(row.acquire_ms_p99),
             _measured(row.throughput_pairs_per_s),
             _measured(row.contention_amplification),
-            row.client_cpu_us_per_pair.words,
-            row.runs,
+            row.costs.p50_by_floor.words.partition(" [")[0],
+            row.client_cpu_us_per_pair.words.partition(" [")[0],  # its bounds would not fit
+            row.runs_per_cell,
         )
     return table
 

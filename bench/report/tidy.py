@@ -4,18 +4,22 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from bench.analysis.cells import Absent, Value, amplification
+from bench.analysis.cells import Absent, Cell, Value, amplification
 from bench.analysis.evidence import Evidence
+from bench.analysis.floor import COMMON, critical_path, floor_us, over_floor, server_means_us
 from bench.analysis.runs import run_frame
 from bench.analysis.verdicts import US_PER, verdict_frame
 from bench.report.comparison import build_comparison
+from bench.report.group_marks import GroupMarks
 from bench.report.table_model import Comparison, LongRow
+
+_WORKLOADS = ("uncontended", "contended", "saturation")
 
 
 def comparison_csv(evidence: Evidence) -> str:
     """One row a system in one setting: what its numbers depend on, claims and measurements."""
-    comparison = build_comparison(evidence)
-    return to_csv(pd.DataFrame([_comparison_row(evidence, comparison, row) for row in comparison.rows]))
+    comparison, marks = build_comparison(evidence), GroupMarks(evidence)
+    return to_csv(pd.DataFrame([_comparison_row(evidence, comparison, row, marks) for row in comparison.rows]))
 
 
 def claims_csv(evidence: Evidence) -> str:
@@ -34,8 +38,10 @@ def to_csv(frame: pd.DataFrame) -> str:
     return text
 
 
-def _comparison_row(evidence: Evidence, comparison: Comparison, row: LongRow) -> Mapping[str, object]:
-    uncontended, contended, saturation = (row.cells.get(name) for name in ("uncontended", "contended", "saturation"))
+def _comparison_row(
+    evidence: Evidence, comparison: Comparison, row: LongRow, marks: GroupMarks
+) -> Mapping[str, object]:
+    uncontended, contended, saturation = (row.cells.get(name) for name in _WORKLOADS)
     flat: dict[str, object] = {
         "campaign_id": evidence.campaign.campaign_id,
         "system": row.system,
@@ -47,17 +53,24 @@ def _comparison_row(evidence: Evidence, comparison: Comparison, row: LongRow) ->
         "source": row.source,
         "server_version": row.version,
         "runs_counted": row.runs,
+        **{f"runs_{name}": len(row.cells[name].used) if name in row.cells else 0 for name in _WORKLOADS},
         "claimed_acquire_ms": row.claimed_latency_ms,
     }
     for quantile in ("p50", "p99", "p999"):
         value = uncontended.value(f"acquire_us_{quantile}") if uncontended else None
         flat |= _numbers(f"acquire_ms_{quantile}", value, 1.0 / US_PER["ms"])
+        flat[f"acquire_ms_{quantile}_group"] = marks.letter(uncontended, f"acquire_us_{quantile}")
+    flat |= _floor(evidence, uncontended)
     flat["claimed_throughput_per_s"] = row.claimed_throughput_per_s
     flat |= _numbers("throughput_pairs_per_s", saturation.value("throughput_pairs_per_s") if saturation else None)
+    flat["throughput_pairs_per_s_group"] = marks.letter(saturation, "throughput_pairs_per_s")
     flat["throughput_is_lower_bound"] = bool(saturation and saturation.generator_bound)
     flat["claimed_amplification_x"] = row.claimed_amplification
     amplified = amplification(contended, uncontended) if contended and uncontended else None
     flat |= _numbers("contention_amplification_x", amplified)
+    found = [cell.value("acquire_us_p50") for cell in row.cells.values()]
+    methods = dict.fromkeys(str(value.method) for value in found if not isinstance(value, Absent))
+    flat["interval_method"] = "; ".join(methods)
     flat |= _numbers("client_cpu_us_per_pair", uncontended.value("client_cpu_us_per_pair") if uncontended else None)
     for one in comparison.properties:
         pair = one.pairs.get(row.system)
@@ -66,6 +79,25 @@ def _comparison_row(evidence: Evidence, comparison: Comparison, row: LongRow) ->
             flat[f"measured_{one.key}"] = pair.measured.words if pair else ""
     flat["notes"] = " | ".join(note for cell in row.cells.values() for note in cell.notes())
     return flat
+
+
+def _floor(evidence: Evidence, cell: Cell | None) -> Mapping[str, object]:
+    path = critical_path(cell) if cell else Absent("")
+    floor = floor_us(cell, evidence.environment) if cell else Absent("")
+    client, peers, writes = (
+        (None, None, None)
+        if isinstance(path, Absent)
+        else (path.client_round_trips, path.peer_round_trips, path.durable_writes)
+    )
+    means = server_means_us(cell) if cell else {}
+    return {
+        "acquire_client_round_trips": client,
+        "acquire_peer_round_trips": peers,
+        "acquire_durable_writes": writes,
+        "floor_ms": None if isinstance(floor, Absent) else floor / US_PER["ms"],
+        **_numbers("acquire_p50_by_floor_x", over_floor(cell, evidence.environment) if cell else None),
+        **{f"server_{name}_us_mean": means.get(name) for name in COMMON},
+    }
 
 
 def _numbers(name: str, value: Value | None, factor: float = 1.0) -> dict[str, object]:

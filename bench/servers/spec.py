@@ -105,6 +105,21 @@ class ServerSpec(ABC):
         if variant:
             raise ValueError(f"{self.name} has no server variant {dict(variant)}")
 
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        """What the servers counted and timed of themselves since they started, summed over all nodes. `{}`: nothing.
+
+        Every value only rises, so that two views make a difference (`bench.servers.counters`). Units stand last. Three
+        pairs mean the same of every system, and reports ask for them by name; all others are the system's own:
+
+            execute_calls, execute_us   the requests that acquire a lock: the work itself, no waiting for disk or peers
+            answer_calls, answer_us     the same from a request's arrival to its answer, disk and peers included
+            fsync_calls, fsync_us       durable writes of the log
+
+        What a server does not tell, or rounds so that no duration can be had from it, is left out, never guessed. By
+        endpoint, not by node: servers of the user's own are looked at too. Raises ConnectionError, with the address.
+        """
+        return {}
+
     @abstractmethod
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         """How clients reach these nodes."""

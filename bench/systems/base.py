@@ -81,6 +81,16 @@ class Capabilities:
     nodes: int
     quorum: int
     wait_strategies: tuple[str, ...]
+    # The critical path of a free lock, from which the floor of its latency is computed: what must happen one after the
+    # other before the answer, in the best case. What happens side by side (five nodes asked at once) counts once.
+    acquire_round_trips: int = 1  # between client and servers
+    release_round_trips: int = 1
+    peer_round_trips: int = 0  # between servers, before they answer an acquire, and again before they answer a release
+    acquire_durable_writes: int = 1  # that the answer waits for, where the server waits for its disk at all:
+    release_durable_writes: int = 1
+    # Which of the server's own settings (`ServerFacts.durability`), all together, make it wait, as "name=value|value".
+    # One adapter serves a durable and a forgetful variant of its server; each has its own floor. Empty: it never waits.
+    durable_when: tuple[str, ...] = ()
     ttl_granularity_ms: int = 1  # a lease may outlive its TTL by this much by design (ticks, whole seconds)
     ttl_min_ms: int = 1  # the smallest lease that the system honours as asked
     client_clock_matters: bool = False  # safety leans on the client's clock

@@ -122,14 +122,29 @@ _ENTRIES = (
 )  # fmt: skip
 
 SYSTEMS: Mapping[str, System] = {entry.name: entry for entry in _ENTRIES}
+# What `lockbench calibrate` drives beside the systems: one backend's command alone. No locks, and no rows of any table.
+PROBES: Mapping[str, System] = {
+    entry.name: entry
+    for entry in (
+        System(
+            name="redis-set",
+            title="Redis, SET NX PX alone",
+            client_path="bench.systems.redis.probe:SetProbe",
+            servers_path="bench.systems.redis.server:RedisServers",
+            default_wait="try",
+            tags=("probe",),
+        ),
+    )
+}
 HEADLINE: tuple[str, ...] = tuple(name for name, entry in SYSTEMS.items() if entry.headline)
 
 
 def system(name: str) -> System:
     """The entry of one system. Raises UnknownSystem with the names that exist."""
-    if name not in SYSTEMS:
+    entry = SYSTEMS.get(name) or PROBES.get(name)
+    if entry is None:
         raise UnknownSystem(f"no system {name!r}: choose from {', '.join(SYSTEMS)}, or all")
-    return SYSTEMS[name]
+    return entry
 
 
 def server_sets(systems: tuple[System, ...]) -> tuple[ServerSpec, ...]:

@@ -70,7 +70,8 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 @given(some, some)
 def test_the_inverse_of_a_ratio_is_the_ratio_the_other_way_round(above: list[float], below: list[float]) -> None:
     one, other = ratio(above, below), ratio(below, above)
-    if one.method is Method.T_LOG:
+    assert one.method is other.method
+    if one.has_confidence:
         assert one.value == pytest.approx(1.0 / other.value, rel=1e-6)
     # The width of an interval can exceed what a float holds; then there is nothing to compare.
     if 1e-100 < other.high < 1e100 and 1e-100 < other.low < 1e100:
@@ -84,6 +85,86 @@ def test_a_ratio_of_runs_to_themselves_is_about_one(runs: list[float]) -> None:
     assert estimate.value == pytest.approx(1.0)
     assert estimate.low <= 1.0 + ROUNDING
     assert estimate.high >= 1.0 - ROUNDING
+
+
+@given(some, some)
+def test_a_ratio_lies_within_its_bounds(above: list[float], below: list[float]) -> None:
+    estimate = ratio(above, below)
+    assert estimate.low * (1 - ROUNDING) <= estimate.value <= estimate.high * (1 + ROUNDING)
+    assert estimate.runs == min(len(above), len(below))
+
+
+@given(some, some, st.randoms(use_true_random=False))
+def test_a_ratio_repeats_itself_in_any_order_of_the_runs(
+    above: list[float], below: list[float], dice: random.Random
+) -> None:
+    shuffled = list(above)
+    dice.shuffle(shuffled)
+    assert ratio(shuffled, below) == ratio(above, below)
+
+
+@given(some, some, st.floats(min_value=0.01, max_value=100.0))
+def test_a_ratio_in_another_unit_is_another_scale(above: list[float], below: list[float], factor: float) -> None:
+    direct, scaled = ratio([run * factor for run in above], below), ratio(above, below).scaled(factor)
+    assert direct.value == pytest.approx(scaled.value, rel=1e-6)
+    if scaled.method is direct.method and scaled.low > 1e-100 and scaled.high < 1e100:
+        assert direct.low == pytest.approx(scaled.low, rel=1e-4)
+        assert direct.high == pytest.approx(scaled.high, rel=1e-4)
+
+
+@given(some, st.data())
+def test_a_slower_run_never_makes_the_value_smaller(runs: list[float], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(runs) - 1))
+    factor = data.draw(st.floats(min_value=1.0, max_value=1e3))
+    slower = [run * factor if index == place else run for index, run in enumerate(runs)]
+    assert across_runs(slower).value >= across_runs(runs).value * (1 - ROUNDING)
+    assert ratio(slower, [1.0]).value >= ratio(runs, [1.0]).value * (1 - ROUNDING)
+
+
+@pytest.mark.parametrize("kind", ["one", "two"])
+def test_more_runs_narrow_the_interval_in_the_mean(kind: str) -> None:
+    """Not in every sample: six runs may happen to lie closer together than twelve."""
+    widths = {}
+    for runs in (6, 12, 24):
+        dice = random.Random(4)
+        drawn = [[dice.lognormvariate(0.0, 0.2) for _ in range(2 * runs)] for _ in range(60)]
+        estimates = [across_runs(each[:runs]) if kind == "one" else ratio(each[:runs], each[runs:]) for each in drawn]
+        widths[runs] = statistics.fmean(math.log(one.high / one.low) for one in estimates)
+    assert widths[6] > 1.2 * widths[12] > 1.4 * widths[24]
+
+
+@pytest.mark.parametrize("other_runs", range(1, 9))
+def test_a_ratio_says_how_its_bounds_were_made(other_runs: int) -> None:
+    dice = random.Random(1)
+    above, below = ([dice.lognormvariate(1.0, 0.1) for _ in range(runs)] for runs in (8, other_runs))
+    estimate = ratio(above, below)
+    assert estimate.method is (Method.RANGE if other_runs < RUNS_FOR_AN_INTERVAL else Method.BOOTSTRAP)
+    assert estimate.has_confidence is (other_runs >= RUNS_FOR_AN_INTERVAL)
+
+
+def test_a_ratio_of_skewed_runs_has_the_longer_arm_where_the_runs_are() -> None:
+    """What a t interval of the logarithms cannot show: it is as long on either side."""
+    dice = random.Random(2)
+    below = [dice.lognormvariate(0.0, 0.01) for _ in range(12)]
+    above = [math.exp(dice.expovariate(4.0)) for _ in range(12)]
+    estimate = ratio(above, below)
+    assert math.log(estimate.high / estimate.value) > 1.15 * math.log(estimate.value / estimate.low)
+
+
+def test_runs_that_mostly_agree_fall_back_to_welch() -> None:
+    """One odd run of six: a third of the resamples of either side miss it, and then nothing varies at all."""
+    above, below = [1.0] * 5 + [2.0], [1.0] * 5 + [3.0]
+    estimate = ratio(above, below)
+    logs = [[math.log(run) for run in runs] for runs in (above, below)]
+    low, high = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
+    assert estimate.method is Method.T_LOG
+    assert (math.log(estimate.low), math.log(estimate.high)) == pytest.approx((low, high))
+
+
+def test_runs_that_all_agree_have_no_width() -> None:
+    estimate = ratio([3.0] * 6, [2.0] * 6)
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert estimate.method is Method.BOOTSTRAP
 
 
 @pytest.mark.parametrize("runs", [[], [0.0], [-1.0], [math.nan], [math.inf]])

@@ -4,9 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.campaign.modes import QUICK, WORKLOADS, choose_systems, choose_workloads, plan_runs
+from bench.campaign.modes import (
+    FULL,
+    QUICK,
+    WORKLOADS,
+    Mode,
+    choose_systems,
+    choose_workloads,
+    plan_runs,
+    workload_of,
+)
 from bench.errors import LockbenchError
-from bench.systems.registry import HEADLINE
+from bench.records.ladder import steps_to
+from bench.records.schema import Workload
+from bench.systems.registry import HEADLINE, system
 
 
 @given(st.integers(1, 2**31), st.integers(1, 7))
@@ -39,4 +50,41 @@ def test_unknown_names_are_told_with_those_that_exist() -> None:
     with pytest.raises(LockbenchError, match="no system 'mongo': choose from redis"):
         choose_systems(["mongo"])
     with pytest.raises(LockbenchError, match="no workload 'fast': choose from uncontended"):
-        choose_workloads(["fast"])
+        choose_workloads(["fast"], QUICK)
+
+
+def test_quick_keeps_three_workloads_and_full_has_all_with_six_runs() -> None:
+    assert choose_workloads(["all"], QUICK) == ("uncontended", "contended", "saturation")
+    assert choose_workloads(["all"], FULL) == WORKLOADS
+    assert choose_workloads(["rate", "all", "rate"], QUICK) == ("rate", "uncontended", "contended", "saturation")
+    assert FULL.repetitions >= 6
+
+
+def load_s(name: str, mode: Mode) -> float:
+    """From the start of the warm-up to the end of the window."""
+    found = workload_of(name, system("redis"), mode)
+    climb_s = len(steps_to(found.clients)) * found.step_s
+    return found.warmup_s + climb_s + found.measure_s
+
+
+def test_the_climb_makes_a_quick_run_no_longer() -> None:
+    assert load_s("saturation", QUICK) == pytest.approx(load_s("uncontended", QUICK))
+
+
+@pytest.mark.parametrize("mode", [QUICK, FULL])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_has_its_parameters(name: str, mode: Mode) -> None:
+    found = workload_of(name, system("etcd"), mode)
+    assert found.name == name
+    assert (found.rate_per_s > 0) == (name == "rate")
+    assert (found.zipf_exponent > 0) == (name == "hot-cold")
+    assert (found.step_s > 0) == (name == "saturation")
+    assert found.wait == ("watch" if name in ("contended", "hot-cold") else "try")
+    assert found.rate_per_s * found.measure_s >= 368 or name != "rate", "a p99 needs as many"
+
+
+def test_parameters_of_new_workloads_leave_old_digests_alone() -> None:
+    old = Workload(name="contended", clients=8, keys=1, hold_ms=1.0, wait="watch")
+    assert old.digest == "4cf8249e"
+    assert old.model_copy(update={"rate_per_s": 5.0}).digest != old.digest
+    assert old.model_copy(update={"step_s": 0.2}).digest != old.digest

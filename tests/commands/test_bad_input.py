@@ -63,7 +63,9 @@ def test_an_unwritable_data_folder(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("command", ["doctor", "servers", "up", "status", "down", "run", "report", "export", "live"])
+@pytest.mark.parametrize(
+    "command", ["doctor", "servers", "up", "status", "down", "run", "calibrate", "report", "export", "live"]
+)
 def test_every_help_has_an_example(tmp_path: Path, command: str) -> None:
     ended = lockbench(tmp_path, command, "--help")
     assert ended.returncode == 0

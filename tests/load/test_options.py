@@ -15,6 +15,10 @@ GOOD = {
     "hold_ms": 0.0,
     "wait": "auto",
     "timeout_ms": 5_000,
+    "rate_per_s": 100.0,
+    "arrivals": "poisson",
+    "zipf_exponent": 0.99,
+    "step_s": 0.0,
     "lock_seed": 1,
     "warmup_s": 1.0,
     "measure_s": 0.0,
@@ -43,6 +47,10 @@ def test_a_form_sends_texts_and_they_count() -> None:
         ({"hold_ms": "-1"}, "--hold-ms: -1 is outside 0"),
         ({"timeout_ms": "1e9"}, "--timeout-ms: '1e9' is not a whole number"),
         ({"keys": "-2"}, "--keys: -2 is outside 0"),
+        ({"rate_per_s": "0"}, "--rate-per-s: 0 is outside 0.001"),
+        ({"arrivals": "bursty"}, "--arrivals: 'bursty' is none of poisson, uniform"),
+        ({"zipf_exponent": "-1"}, "--zipf-exponent: -1 is outside 0"),
+        ({"step_s": "long"}, "--step-s: 'long' is not a number"),
         ({"wait": "poll"}, "--wait: no wait strategy 'poll'"),
         ({"warmup_s": "inf"}, "--warmup-s: inf is outside"),
         ({"client_variant": "[1]"}, "--client-variant: not a JSON object of texts"),
@@ -65,7 +73,13 @@ def test_all_mistakes_are_in_one_message() -> None:
 
 @pytest.mark.parametrize(
     ("workload", "asked", "wait"),
-    [("contended", "auto", "block"), ("uncontended", "auto", "try"), ("contended", "poll-5ms", "poll-5ms")],
+    [
+        ("contended", "auto", "block"),
+        ("hot-cold", "auto", "block"),
+        ("uncontended", "auto", "try"),
+        ("rate", "auto", "try"),
+        ("contended", "poll-5ms", "poll-5ms"),
+    ],
 )
 def test_auto_waits_as_the_system_does_best(workload: str, asked: str, wait: str) -> None:
     assert str(read(workload=workload, wait=asked).wait(system("memory"))) == wait
@@ -77,7 +91,15 @@ def test_a_wait_that_the_system_does_not_know_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "keys", "shared"), [("contended", 0, 1), ("contended", 4, 4), ("saturation", 0, 0)]
+    ("workload", "keys", "shared"),
+    [
+        ("contended", 0, 1),
+        ("contended", 4, 4),
+        ("saturation", 0, 0),
+        ("rate", 0, 0),
+        ("rate", 9, 9),
+        ("hot-cold", 0, 100),
+    ],
 )
 def test_which_keys_are_shared(workload: str, keys: int, shared: int) -> None:
     assert read(workload=workload, keys=keys).shared_keys == shared

@@ -101,9 +101,9 @@ def fresh(memory_page: Page) -> Iterator[Page]:
 def test_the_form_offers_the_options_with_defaults_and_units(memory_page: Page) -> None:
     source = html.unescape(memory_page.get("/"))
     shown = ("system", "workload", "keys", "ttl_ms", "hold_ms", "wait", "timeout_ms", "lock_seed", "warmup_s")
-    for name in shown:
+    for name in (*shown, "rate_per_s", "arrivals", "zipf_exponent"):
         assert f'"{name}"' in source, name
-    for name in ("record_into", "measure_s", "client_variant"):
+    for name in ("record_into", "measure_s", "client_variant", "step_s"):
         assert f'"{name}"' not in source, f"{name} is no business of the form"
     assert "in milliseconds. Example: 10000" in source
     assert "postgres-row" in source
@@ -130,9 +130,30 @@ def test_a_busy_lock_has_a_row_of_its_own_and_is_no_failure(fresh: Page) -> None
     assert fresh.stats()["errors"] == []
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_rate_is_kept_on_the_page_and_stops_at_once(processes: int) -> None:
+    """Between two arrivals a client waits for up to half a minute here, and Locust's button does not wait for it."""
+    with page(processes=processes) as opened:
+        opened.until(lambda: processes == 1 or opened.stats().get("worker_count") == processes)
+        form = {**FORM, "system": "memory", "workload": "rate", "arrivals": "uniform", "user_count": "4"}
+        assert opened.post("/swarm", {**form, "rate_per_s": "100"})["success"] is True
+        opened.until_row("acquire", 150)
+        rate = opened.until(lambda: opened.stats()["total_rps"])
+        assert rate < 300, "acquires and releases together are 200 a second"
+        opened.post("/stop", {})
+        opened.until(lambda: opened.stats()["state"] == "stopped", within_s=5.0)
+        if processes > 1:
+            return  # a worker of Locust's lets the time to stop pass before it takes part in another test
+        assert opened.post("/swarm", {**form, "rate_per_s": "0.03"})["success"] is True
+        opened.until(lambda: opened.stats()["user_count"] == 4)
+        opened.post("/stop", {})
+        opened.until(lambda: opened.stats()["state"] == "stopped", within_s=5.0)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"rate_per_s": "0"}, "--rate-per-s: 0 is outside"),
         ({"system": "redsi"}, "--system: 'redsi' is none of"),
         ({"workload": "contendet"}, "--workload: 'contendet' is none of"),
         ({"ttl_ms": "-5"}, "--ttl-ms: -5 is outside"),

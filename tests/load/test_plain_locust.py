@@ -10,6 +10,7 @@ import pytest
 from bench.servers.ports import free_ports
 
 ROOT = Path(__file__).parents[2]
+_SLOW = '{"fault": "latency", "latency": "constant:20000"}'
 CLASSES = (
     "DynamoDBLockUser",
     "EtcdLockUser",
@@ -77,7 +78,16 @@ def test_an_unknown_system_is_refused_by_the_command_line() -> None:
     assert "invalid choice: 'redsi'" in done.stderr
 
 
-def test_a_master_and_two_workers_add_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("system", "options", "sent_all"),
+    [
+        ("null", ("--workload", "uncontended"), True),
+        ("memory", ("--workload", "rate", "--rate-per-s", "300", "--timeout-ms", "500"), True),
+        ("faulty", ("--workload", "rate", "--rate-per-s", "900", "--client-variant", _SLOW), False),
+        ("faulty", ("--workload", "saturation", "--step-s", "0.2", "--client-variant", _SLOW), True),
+    ],
+)
+def test_a_master_and_two_workers_add_up(tmp_path: Path, system: str, options: tuple[str, ...], sent_all: bool) -> None:
     """Started by hand, each with its own command line; only the master is told the options."""
     from bench.load.recorder import Recorder
     from bench.load.result import read_result
@@ -97,7 +107,7 @@ def test_a_master_and_two_workers_add_up(tmp_path: Path) -> None:
         done = locust(
             *("--master", "--headless", "--expect-workers", "2", "--expect-workers-max-wait", "60"),
             *("--master-bind-host", "127.0.0.1", "--master-bind-port", str(port), "-u", "5", "-r", "5"),
-            *("--system", "null", "--warmup-s", "0.2", "--measure-s", "1", "--record-into", str(tmp_path)),
+            *("--system", system, *options, "--warmup-s", "0.2", "--measure-s", "1", "--record-into", str(tmp_path)),
         )
         assert done.returncode == 0, done.stderr
         for worker in workers:
@@ -117,4 +127,11 @@ def test_a_master_and_two_workers_add_up(tmp_path: Path) -> None:
     lag = result["histograms"].pop("loop_lag/all")
     assert result["histograms"] == expected["histograms"], "merged reports are the sum of the parts, bucket by bucket"
     assert result["counts"] == {**expected["counts"], "loop_lag/all": sum(lag.values())}
-    assert result["locust_requests"] == sum(len(part) for part in parts) // ROW_BYTES
+    operations = sum(len(part) for part in parts) // ROW_BYTES
+    assert result["locust_requests"] == operations
+    assert (result["unsent"] == 0) == sent_all
+    if "rate" in options:
+        assert result["arrivals"] == operations + result["unsent"], "every arrival of the schedule is accounted for"
+    if "saturation" in options:
+        assert [step["clients"] for step in result["ladder"]] == [1, 2, 4, 5]
+        assert all(sum(step["acquire"].values()) == step["pairs"] > 0 for step in result["ladder"])

@@ -53,6 +53,15 @@ def test_locusts_statistics_keep_three_digits_below_a_millisecond() -> None:
     assert seen["rounded"] == [0.0, 0.0, 0.000812, 0.0123, 1.0, 12.3, 100000.0]
 
 
+def test_alarms_are_on_time_where_gevents_sleep_is_not() -> None:
+    seen = script("alarms")
+    assert seen["earliest_us"] >= 0, "never before the instant"
+    assert seen["alarm_late_us"] < seen["sleep_late_us"], "gevent sleeps to the microsecond now: Alarm may go"
+    assert seen["alarm_late_us"] < 500
+    assert seen["past_us"] < 5_000
+    assert 0 <= seen["after_a_kill_us"] < 50_000
+
+
 def test_the_other_side_of_the_process_boundary_stays_unpatched() -> None:
     """The command line imports these two; importing Locust would patch its sockets and threads."""
     code = (

@@ -1,5 +1,6 @@
 """Each self-check passes on a clean run and fails on the one thing it is there for."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from bench.analysis.holds import Holds, RunEvents
 from bench.analysis.selfchecks import self_checks
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Facts, Measured, RunPlan, Severity, Workload
+from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, Workload
 
 OPERATIONS = 1000
 FACTS = Facts(version="7", identity="run a", durability={"appendonly": "no"}, nodes=1)
@@ -21,6 +22,17 @@ SIDE_BY_SIDE = {
     "overlap_blocked_share": 0.0,
     "loop_lag_idle_us_p50": 20.0,
 }
+
+
+RATE = {"name": "rate", "rate_per_s": 1000.0}
+SATURATION = {"name": "saturation", "step_s": 0.2}
+
+
+def ladder(*pairs_per_s: int) -> tuple[LadderStep, ...]:
+    """Steps of 1, 2, 4, ... clients."""
+    return tuple(
+        LadderStep(clients=1 << place, window_s=1.0, pairs=pairs, acquire="") for place, pairs in enumerate(pairs_per_s)
+    )
 
 
 def histogram(*values_ns: int, times: int = OPERATIONS) -> str:
@@ -36,6 +48,7 @@ def plan(**changes: Any) -> RunPlan:
 
 def measured(**changes: Any) -> Measured:
     histograms = {name: histogram(1_000_000) for name in ("acquire/acquired", "response/acquired", "release/released")}
+    histograms["think/all"] = histogram(6_000_000)  # eight clients for one second, less what the rest takes
     histograms["loop_lag/all"] = histogram(30_000)
     record = {
         "started_at": "2026-01-01T00:00:00Z",
@@ -61,7 +74,8 @@ def events(*, overlap_ns: int = 0, waiting_ns: int = 50, tokens: bool = True, cl
     acquired = place * 100
     token = place + 1 if tokens else np.full(OPERATIONS, -1)
     holds = Holds.of(place, place * 0, acquired - waiting_ns, acquired, acquired + 100 + overlap_ns, token)
-    return RunEvents({"acquired": OPERATIONS}, holds, clients)
+    instants = place * 1_000_000
+    return RunEvents({"acquired": OPERATIONS}, holds, clients, instants, np.full(OPERATIONS, 1_000_000))
 
 
 def check(name: str, run: RunPlan, record: Measured, found: RunEvents) -> Check:
@@ -103,6 +117,17 @@ def test_a_clean_run_passes_every_check() -> None:
         ("aborted", "note", {}, {"aborted": 1}, {}),
         ("aborted", "void", {}, {"aborted": 20}, {}),
         ("counts_agree", "void", {}, {"counts": {"acquire/acquired": OPERATIONS}}, {}),
+        ("lost_updates", "void", {}, {"lost_updates": 1}, {}),
+        ("littles_law", "void", {"clients": 12}, {}, {"clients": 12}),
+        ("littles_law", "void", {"clients": 6}, {}, {}),
+        ("steady_state", "note", {}, {}, {"drift": 1.3}),
+        ("arrivals", "void", RATE, {"arrivals": OPERATIONS + 1}, {}),
+        ("unsent", "note", RATE, {"arrivals": OPERATIONS + 1, "unsent": 1}, {}),
+        ("unsent", "void", RATE, {"arrivals": OPERATIONS + 11, "unsent": 11}, {}),
+        ("wake", "void", RATE, {"arrivals": OPERATIONS, "woken_ns": {600_000: OPERATIONS}}, {}),
+        ("wake", "note", RATE, {"arrivals": OPERATIONS, "woken_ns": {60_000: OPERATIONS - 100, 800_000: 100}}, {}),
+        ("knee", "note", SATURATION, {"ladder": ladder(100, 200, 400, 800), "knee_clients": 8}, {}),
+        ("knee", "note", SATURATION, {}, {}),
         ("counts_agree", "void", {}, {}, {"lost_rows": 1}),
         ("locust_agrees", "void", {}, {"locust_requests": OPERATIONS - 1}, {}),
     ],
@@ -125,10 +150,16 @@ def test_a_check_fails_on_what_it_is_for(
         record["self_observations"] = {**SIDE_BY_SIDE, **observed}
     if not record.pop("server", True):
         record["facts_before"] = record["facts_after"] = FACTS.model_copy(update={"nodes": 0})
+    if woken_ns := record.pop("woken_ns", {}):
+        histograms["wake/all"], counts["wake/all"] = LatencyHistogram(woken_ns).encode(), OPERATIONS
+    drift = found.pop("drift", 1.0)
     lost_rows, falls = found.pop("lost_rows", 0), found.pop("falls", False)
     seen = events(**found)
+    if drift != 1.0:
+        grown = 1_000_000 * np.linspace(1.0, drift, OPERATIONS)
+        seen = replace(seen, latency_ns=grown.astype(np.int64))
     if lost_rows:
-        seen = RunEvents({"acquired": OPERATIONS - lost_rows}, seen.holds, seen.clients)
+        seen = replace(seen, acquires={"acquired": OPERATIONS - lost_rows})
     if falls:
         seen.holds.token[500] = 1
     changed = measured(**{"histograms": histograms, "counts": counts, **record})

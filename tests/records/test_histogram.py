@@ -43,6 +43,18 @@ def test_a_quantile_is_the_bucket_of_the_nearest_rank(sample: list[int], fractio
     assert of(sample).quantile_ns(fraction) == bucket_ns(sorted(sample)[rank - 1])
 
 
+@given(values, st.floats(0, 1))
+def test_a_decoded_histogram_answers_as_the_recorded_one(sample: list[int], fraction: float) -> None:
+    recorded, decoded = of(sample), LatencyHistogram.decode(of(sample).encode())
+    assert decoded.quantile_ns(fraction) == recorded.quantile_ns(fraction)
+    assert (decoded.total, decoded.mean_ns()) == (recorded.total, recorded.mean_ns())
+    assert decoded.encode() == recorded.encode()
+    assert LatencyHistogram.merged([decoded, recorded]).counts == of(sample + sample).counts
+    decoded.record(sample[0])
+    assert decoded.counts == of([*sample, sample[0]]).counts
+    assert decoded.total == len(sample) + 1
+
+
 @pytest.mark.parametrize("value", [-1, HOUR_NS + 1])
 def test_nothing_is_dropped_silently(value: int) -> None:
     with pytest.raises(ValueError, match="a clock went wrong"):

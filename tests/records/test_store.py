@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.campaign.modes import QUICK, choose_systems, plan_runs
 from bench.records import store as store_module
-from bench.records.schema import Campaign, Environment, Failed, RunState, Workload
+from bench.records.schema import Campaign, Environment, Failed, Resumed, RunState, Workload
 from bench.records.store import Store, StoreError, write_atomically
 
 ENVIRONMENT = Environment(
@@ -104,6 +104,56 @@ def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
     (folder.path / "environment.json").write_text(text)
     with pytest.raises(StoreError, match=r"environment\.json (is damaged|has schema version)"):
         _ = folder.environment
+
+
+@pytest.mark.parametrize("reason", [None, Failed(phase="load", reason="redis stopped answering")])
+def test_a_run_without_a_measurement_is_set_aside_and_kept(tmp_path: Path, reason: Failed | None) -> None:
+    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    plan = folder.campaign.runs[0]
+    state = "interrupted" if reason is None else "failed"
+    assert folder.state_of(plan) is None
+    for number in (1, 2):
+        run = folder.start_run(plan)
+        run.log_path.write_text(f"attempt {number}")
+        if reason is not None:
+            run.write(reason)
+        assert folder.state_of(plan) == state
+        assert folder.set_aside(plan) == folder.path / f"{plan.run_id}.{state}-{number}"
+        assert folder.state_of(plan) is None
+    assert folder.attempts_aside() == (f"{plan.run_id}.{state}-1", f"{plan.run_id}.{state}-2")
+    assert [(folder.path / name / "log.txt").read_text() for name in folder.attempts_aside()] == [
+        "attempt 1",
+        "attempt 2",
+    ]
+    assert list(folder.runs()) == []
+    assert folder.start_run(plan).plan == plan
+
+
+@pytest.mark.parametrize("name", ["measured.json", "checked.json"])
+def test_a_run_that_has_a_measurement_is_never_set_aside(tmp_path: Path, name: str) -> None:
+    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    run = folder.start_run(folder.campaign.runs[0])
+    (run.path / name).write_text("{}")
+    with pytest.raises(StoreError, match="never set aside"):
+        folder.set_aside(folder.campaign.runs[0])
+    assert run.path.is_dir()
+
+
+def test_each_resumption_is_a_file_of_its_own(tmp_path: Path) -> None:
+    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    records = [Resumed(resumed_at=f"2026-01-0{day}T00:00:00+00:00", environment=ENVIRONMENT) for day in (1, 2)]
+    for record in records:
+        folder.write_resumed(record)
+    assert folder.resumptions() == tuple(records)
+    assert sorted(path.name for path in folder.path.glob("resumed-*")) == ["resumed-1.json", "resumed-2.json"]
+
+
+def test_only_one_process_adds_runs_to_a_campaign(tmp_path: Path) -> None:
+    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    with folder.held(), pytest.raises(StoreError, match="another lockbench is measuring"), folder.held():
+        pass
+    with folder.held():
+        pass
 
 
 @given(st.data())

@@ -14,6 +14,7 @@ from bench.report.export import MANIFEST, export
 from bench.report.files import ReportError
 from tests import campaigns
 
+FIGURES = ("acquire_latency", "claimed_ranges", "where_time_goes")
 FILES = {
     "comparison.md",
     "comparison.csv",
@@ -21,7 +22,7 @@ FILES = {
     "claims.md",
     "claims.csv",
     "runs.csv",
-    *(f"{name}.{ending}" for name in ("acquire_latency", "claimed_ranges") for ending in ("svg", "pdf", "png")),
+    *(f"{name}.{ending}" for name in FIGURES for ending in ("svg", "pdf", "png")),
 }
 
 

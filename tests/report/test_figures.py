@@ -1,21 +1,25 @@
 """Figures: what they draw, and that nothing in them depends on the day or the machine's settings."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
+from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
+from bench.analysis.floor import acquire_parts
 from bench.analysis.names import headline
 from bench.analysis.quantiles import highest_fraction
 from bench.records.histogram import LatencyHistogram
-from bench.report.figures import ALL, acquire_latency, claimed_ranges
+from bench.report.figures import ALL, acquire_latency, claimed_ranges, where_time_goes
 from bench.report.figures.acquire_latency import _quantiles_ms
 from bench.report.figures.drawing import FORMATS
 from bench.report.style import LOOKS, SEED_GREYS, look
 from bench.systems.registry import SYSTEMS
+from tests import campaigns
 
 
 def lines_in(axes: Axes, colour: str) -> list[np.ndarray]:
@@ -71,6 +75,42 @@ def test_the_claims_of_all_pages_and_every_measurement_are_drawn(evidence: Evide
     for cell in evidence.cells:
         if cell.workload.name == "uncontended":
             assert set(cell.evidence) <= set(drawing.runs)
+
+
+def test_every_part_of_an_acquire_is_drawn_as_long_as_it_is(evidence: Evidence) -> None:
+    axes = where_time_goes(evidence).figure.axes[0]
+    bars = [patch for patch in axes.patches if patch.get_height() == pytest.approx(0.56)]
+    cells = [cell for cell in evidence.cells if cell.workload.name == "uncontended"]
+    for place, cell in enumerate(sorted(cells, key=lambda cell: cell.emulator)):
+        parts = acquire_parts(cell, evidence.environment)
+        assert not isinstance(parts, Absent)
+        mine = [bar for bar in bars if bar.get_y() == pytest.approx(place - 0.28)]
+        assert all(bar.get_width() > 0.0 for bar in mine)
+        whole = max(parts.known_us, parts.median_us) / parts.median_us
+        assert sum(bar.get_width() for bar in mine) == pytest.approx(100.0 * whole)
+        assert max(bar.get_x() + bar.get_width() for bar in mine) <= axes.get_xlim()[1]
+
+
+def test_parts_beyond_the_median_are_told_in_the_caption(evidence: Evidence) -> None:
+    drawing = where_time_goes(evidence)
+    (etcd,) = evidence.cells_for("etcd", "uncontended")
+    (redis,) = evidence.cells_for("redis", "uncontended")
+    for cell in (etcd, redis):
+        parts = acquire_parts(cell, evidence.environment)
+        assert not isinstance(parts, Absent)
+        beyond = drawing.caption.partition("A bar beyond 100 % (")[2].partition(")")[0]
+        assert (f"{cell.system} by " in beyond) == (parts.excess_us > 0.0)
+
+
+def test_a_campaign_of_before_the_views_says_so_instead_of_drawing(tmp_path: Path) -> None:
+    plans = campaigns.plans(("redis",), ("uncontended",), 1)
+    folder = campaigns.start(tmp_path, plans)
+    old = campaigns.measured(plans[0], campaigns.SHAPES["redis"], capabilities={"nodes": "1"}, server_view={})
+    campaigns.add_run(folder, plans[0], old)
+    drawing = where_time_goes(Evidence.load(folder))
+    assert drawing.figure.axes == []
+    assert any("no run of this campaign recorded" in text.get_text() for text in drawing.figure.texts)
+    assert drawing.runs == ()
 
 
 def test_captions_tell_loop_runs_sample_machine_and_campaign(evidence: Evidence) -> None:

@@ -34,7 +34,7 @@ def test_the_committed_notebook_has_no_outputs() -> None:
 
 def test_it_is_thin_and_explains_each_step() -> None:
     found = cells(COMMITTED)
-    assert 10 <= len(found) <= 17
+    assert 10 <= len(found) <= 21
     for before, cell in itertools.pairwise(found):
         if cell.cell_type == "code":
             assert before.cell_type == "markdown"
@@ -60,7 +60,7 @@ def test_it_runs_on_the_campaign_that_is_asked_for(
     code = [cell for cell in executed if cell.cell_type == "code"]
     assert all(cell.outputs for cell in code)
     kinds = [kind for cell in code for output in cell.outputs for kind in output.get("data", {})]
-    assert kinds.count("image/svg+xml") == 2
+    assert kinds.count("image/svg+xml") == 3
     assert not [output for cell in code for output in cell.outputs if output.output_type in ("stream", "error")]
     html = written[1].read_text()
     assert "synthetic-campaign" in html

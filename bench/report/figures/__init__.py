@@ -3,7 +3,8 @@
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
 from bench.report.figures.drawing import Drawing
+from bench.report.figures.where_time_goes import where_time_goes
 
-ALL = (acquire_latency, claimed_ranges)
+ALL = (acquire_latency, where_time_goes, claimed_ranges)
 
-__all__ = ["ALL", "Drawing", "acquire_latency", "claimed_ranges"]
+__all__ = ["ALL", "Drawing", "acquire_latency", "claimed_ranges", "where_time_goes"]

@@ -31,6 +31,8 @@ class DynamoDBLock(LockClient):
         nodes=1,
         quorum=1,
         wait_strategies=("try", "poll"),
+        # One conditional update each. Durable never, as far as can be seen: the emulators keep memory, and the service
+        # writes to several zones out of its clients' sight. Over a network it has no floor that could be computed here.
     )
     _closed = False
 

@@ -9,7 +9,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.dynamodb import engines, tables
+from bench.systems.dynamodb import engines, tables, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 
 _CALL_TIMEOUT_MS = 5_000
@@ -58,6 +58,9 @@ class DynamoDBServers(ServerSpec):
             raise WrongServer(f"{node.host}:{node.port} refuses what the DynamoDB API knows: {refused}") from refused
         except NoAnswer as failed:
             raise NotReady(str(failed)) from failed
+
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         (node,) = nodes

@@ -56,10 +56,14 @@ class Gateway:
 
     def metric(self, name: str) -> float | None:
         """One unlabelled sample of the member's Prometheus page; None where there is no such series."""
-        for line in self._request("GET", "/metrics", None).decode().splitlines():
-            if line.startswith(f"{name} "):
-                return float(line.rpartition(" ")[2])
-        return None
+        return self.samples().get(name)
+
+    def samples(self) -> Mapping[str, float]:
+        """The member's Prometheus page: each series, as it is written with its labels, and its value."""
+        lines = self._request("GET", "/metrics", None).decode().splitlines()
+        return {
+            series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")
+        }
 
     def _post(self, path: str, question: Mapping[str, str]) -> Mapping[str, Any]:
         try:

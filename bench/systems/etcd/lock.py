@@ -45,6 +45,12 @@ class EtcdLock(LockClient):
         nodes=3,
         quorum=2,
         wait_strategies=("try", "watch"),
+        # One transaction writes our key and reads the queue: one trip, as the release.
+        # Raft: the leader sends the entry to its followers while it flushes its own log, and one follower's flush and
+        # answer make the majority: one trip between servers, one flush. That is a client of the leader; through a
+        # follower it is one trip more (to the leader and back), so the floor is one that the luckier clients can reach.
+        peer_round_trips=1,
+        durable_when=("wal_fsync=on",),
         # Up to 1 000 for whole seconds; 500 since the lessor looks twice a second; 250 for the revocation, a write.
         ttl_granularity_ms=1_750,
         ttl_min_ms=1_000,  # with our servers' election timeout of 650 ms

@@ -13,6 +13,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.systems.etcd import view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
 
@@ -97,6 +98,9 @@ class EtcdServers(ServerSpec):
         except NoAnswer as silent:
             raise NotReady(str(silent)) from silent
 
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)
+
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))
 
@@ -121,6 +125,7 @@ def _flags(node: Node, topology: Topology) -> tuple[str, ...]:
         # Each lock writes two revisions. Uncompacted, the 2 GiB quota would end a long campaign with "no space".
         "auto-compaction-mode": "revision",
         "auto-compaction-retention": "100000",
+        "metrics": "extensive",  # adds the histogram of gRPC calls, some µs a call, without which `view` has no answer
         "logger": "zap",
         "log-level": "warn",
         "log-outputs": "stderr",

@@ -57,6 +57,8 @@ PARAMETERS: Mapping[str, str] = {
     "every": "n of the faults that strike now and then (default 5)",
     "latency": "constant:US, lognormal:MEDIAN_US:SIGMA, or two-point:FAST_US:SLOW_US:SLOW_SHARE",
     "seed": "of the latency draws; each client draws its own sequence (default 1)",
+    "pause": "how the delay passes: sleep (default), or spin, which is exact to a microsecond and blocks the process",
+    "token": "what a grant's token is: count (default), or took: how long its acquire took, in nanoseconds",
     "stall_at": "the acquire, counted over all clients, at which the service stands still (default 100)",
     "stall_ms": "for how long (default 1000)",
 }

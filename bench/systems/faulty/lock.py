@@ -38,6 +38,8 @@ class FaultyLock(MemoryLock):
         self._stall = (int(variant.get("stall_at", "100")), int(variant.get("stall_ms", "1000")))
         seed = f"{variant.get('seed', '1')}/{self.options.client}"
         self._latency_us = latency_us(variant.get("latency", "constant:1000"), seed)
+        self._spins = variant.get("pause") == "spin"
+        self._tells_time = variant.get("token") == "took"
         self._struck: dict[str, int] = {}
         self._granted = self._closes = 0
         self._forged: set[str] = set()  # owners of grants that the store never made
@@ -48,16 +50,20 @@ class FaultyLock(MemoryLock):
 
     def acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         """The contract's acquire, less its checks where a fault leaves them out."""
+        began_ns = self.clock.monotonic_ns()
         with self._serialised():
             if (self._has("zero-ttl") and ttl_ms <= 0) or self._has("keys-unchecked"):
                 return self._acquire(key, ttl_ms, timeout_ms, wait)
-            return super().acquire(key, ttl_ms, timeout_ms, wait)
+            answer = super().acquire(key, ttl_ms, timeout_ms, wait)
+        if self._tells_time and isinstance(answer, Grant):
+            return replace(answer, token=self.clock.monotonic_ns() - began_ns)
+        return answer
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         if self._has("stall"):
             gate_at(self.endpoint.addresses).enter(*self._stall, self.clock)
         if self._has("latency"):
-            self.clock.sleep(self._latency_us() / 1e6)  # pace: the planted delay
+            self._be_late(self._latency_us())
         if self._has("keys-ascii") and not all(32 < ord(letter) < 127 for letter in key):
             return Refusal(Outcome.ERROR, "planted: the key has letters outside ASCII")
         if self._has("try-waits") and wait.strategy == "try":
@@ -107,6 +113,14 @@ class FaultyLock(MemoryLock):
 
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
+
+    def _be_late(self, delay_us: float) -> None:
+        if not self._spins:
+            self.clock.sleep(delay_us / 1e6)  # pace: the planted delay
+            return
+        until_ns = self.clock.monotonic_ns() + round(delay_us * 1_000)
+        while self.clock.monotonic_ns() < until_ns:
+            pass
 
     def _token(self, token: int | None) -> int | None:
         if self._has("token-restarts"):

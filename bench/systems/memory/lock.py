@@ -31,6 +31,8 @@ class MemoryLock(LockClient):
         nodes=0,  # no server: the store lives in the client's own process
         quorum=0,
         wait_strategies=("try", "poll", "block"),
+        acquire_round_trips=0,  # in the client's own process
+        release_round_trips=0,
     )
 
     def _connect(self) -> None:

@@ -17,24 +17,15 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
     A client whose cable is pulled says no goodbye. Both ends therefore probe an idle connection and give it up after
     about one TTL (the system's own default is two hours), and the server looks after clients that wait in its queue.
     """
-    call_s, ttl_s = options.call_timeout_ms / 1000, -(-options.ttl_ms // 1000)
-    idle_s, interval_s, unanswered_ms = max(1, ttl_s // 2), max(1, ttl_s // 4), max(1000, options.ttl_ms)
-    server_side = {
-        "tcp_keepalives_idle": idle_s,
-        "tcp_keepalives_interval": interval_s,
-        "tcp_keepalives_count": 2,
-        "tcp_user_timeout": unanswered_ms,
-        "client_connection_check_interval": 1000,
-        "statement_timeout": options.call_timeout_ms,
-    }
+    call_s, server_side = options.call_timeout_ms / 1000, server_settings(options)
     session = Session.open(
         endpoint,
         call_s,
         application_name=f"lockbench {uuid.uuid4().hex}",
-        keepalives_idle=idle_s,
-        keepalives_interval=interval_s,
-        keepalives_count=2,
-        tcp_user_timeout=unanswered_ms,
+        keepalives_idle=server_side["tcp_keepalives_idle"],
+        keepalives_interval=server_side["tcp_keepalives_interval"],
+        keepalives_count=server_side["tcp_keepalives_count"],
+        tcp_user_timeout=server_side["tcp_user_timeout"],
         options=" ".join(f"-c {name}={value}" for name, value in server_side.items()),
     )
     ready = False
@@ -54,6 +45,19 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
         if not ready:
             session.close()
     return session
+
+
+def server_settings(options: ClientOptions) -> dict[str, int]:
+    """What the server is told about this session: how it finds a dead peer, and the bound of one statement."""
+    ttl_s = -(-options.ttl_ms // 1000)
+    return {
+        "tcp_keepalives_idle": max(1, ttl_s // 2),
+        "tcp_keepalives_interval": max(1, ttl_s // 4),
+        "tcp_keepalives_count": 2,
+        "tcp_user_timeout": max(1000, options.ttl_ms),
+        "client_connection_check_interval": 1000,
+        "statement_timeout": options.call_timeout_ms,
+    }
 
 
 def end_backend(session: Session, gone: Session, within_s: float) -> bool:

@@ -29,6 +29,10 @@ class PostgresRowLock(LockClient):
         nodes=1,
         quorum=1,
         wait_strategies=("try", "poll", "block"),
+        # BEGIN and the statement that takes the row travel together: one trip.
+        # Taking the row and drawing the token write to the log, and nobody waits for it: the commit flushes both.
+        acquire_durable_writes=0,
+        durable_when=("fsync=on", "synchronous_commit=on|local|remote_write|remote_apply"),
     )
     taking: ClassVar[statements.Taking] = statements.SEQUENCE
 

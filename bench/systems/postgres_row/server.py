@@ -15,6 +15,7 @@ from typing import ClassVar
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.systems.postgres_row import view
 from bench.systems.postgres_row.facts import identity
 from bench.systems.postgres_row.schema import create_schema
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
@@ -149,6 +150,9 @@ class PostgresServers(ServerSpec):
             if any(sign in str(refused) for sign in _STRANGERS):
                 raise WrongServer(str(refused)) from refused
             raise NotReady(str(refused)) from refused
+
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         (node,) = nodes

@@ -21,6 +21,7 @@ from bench.servers.endpoint import Endpoint
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
+_SAME_LIMIT_S = 0.001
 NOTHING: Mapping[bytes, bytes] = {}
 Command = tuple[bytes, Sequence[bytes]]  # the name of a prepared statement, and its parameters as text
 
@@ -46,6 +47,7 @@ class Session:
         self.closed = False
         # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
         self._socket = socket.socket(fileno=os.dup(connection.socket))
+        self._limit_s = -1.0  # of one wait, as the socket was told last
         self.backend_pid = connection.backend_pid
 
     @classmethod
@@ -92,11 +94,23 @@ class Session:
             deadline = time.monotonic() + within_s
             while pg.flush():
                 _until_ready(pg.socket, True, deadline)
+            # Replies of one round trip arrive together, so that most of these looks find them there. Written out: with
+            # a method for each step, and the socket's limit set before each wait, a pair cost 1.5 µs of 31 µs more.
             results = []
             for _ in range(len(prepare) + len(commands)):
-                results.append(self._result(deadline))
-                self._received(deadline)  # libpq's end mark of each statement, always None
-            self._result(deadline)  # of the synchronisation
+                if pg.is_busy():
+                    self._await(deadline)
+                result = pg.get_result()
+                if result is None or pg.status != pq.ConnStatus.OK:  # libpq's way to say that the stream has ended
+                    raise psycopg.OperationalError(pg.get_error_message())
+                results.append(result)
+                if pg.is_busy():
+                    self._await(deadline)
+                pg.get_result()  # libpq's end mark of each statement, always None
+            if pg.is_busy():
+                self._await(deadline)
+            if pg.get_result() is None or pg.status != pq.ConnStatus.OK:  # of the synchronisation
+                raise psycopg.OperationalError(pg.get_error_message())
             done = True
         except (psycopg.OperationalError, OSError) as broken:
             raise SessionLost(str(broken).strip() or f"no answer within {within_s:g} s") from broken
@@ -140,22 +154,22 @@ class Session:
         self._pg.finish()
         self._socket.close()
 
-    def _result(self, deadline: float) -> "PGresult":
-        result = self._received(deadline)
-        if result is None or self._pg.status != pq.ConnStatus.OK:  # libpq's way to say that the stream has ended
-            raise psycopg.OperationalError(self._pg.get_error_message())
-        return result
+    def _await(self, deadline: float) -> None:
+        """Until libpq has the next result, or the end of the stream. Raises TimeoutError.
 
-    def _received(self, deadline: float) -> "PGresult | None":
+        The socket is told how long it may wait only where that is another time than it was told last: a reply that is
+        whole costs no such call, one that comes in pieces does.
+        """
         pg = self._pg
         while pg.is_busy():
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
                 raise TimeoutError
-            self._socket.settimeout(remaining_s)
+            if not -_SAME_LIMIT_S < remaining_s - self._limit_s < _SAME_LIMIT_S:
+                self._limit_s = remaining_s
+                self._socket.settimeout(remaining_s)
             self._socket.recv(1, socket.MSG_PEEK)  # waits; the byte stays for libpq
             pg.consume_input()
-        return pg.get_result()
 
 
 def _conninfo(endpoint: Endpoint) -> dict[str, str | int | None]:

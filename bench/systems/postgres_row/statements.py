@@ -7,9 +7,12 @@ _ROW = "SELECT key FROM lockbench.locks WHERE key = $1 FOR UPDATE"
 # renewal on a slow machine.
 _NO_LIMIT = "set_config('statement_timeout', '0', true)"
 
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+COMMIT = "COMMIT"
+
 # The look before the leap is for the variants: while a holder has an uncommitted update of the row, the insert alone
 # would wait for the holder's transaction to end before it could say that there is a conflict.
-_CREATE = """INSERT INTO lockbench.locks (key)
+CREATE = """INSERT INTO lockbench.locks (key)
     SELECT $1 WHERE NOT EXISTS (SELECT FROM lockbench.locks WHERE key = $1) ON CONFLICT DO NOTHING"""
 
 
@@ -36,11 +39,11 @@ TRANSACTION_ID = Taking(waiting=_ID, passing=_ID.replace("$1", f"({_ROW} SKIP LO
 def prepared(taking: Taking) -> dict[bytes, bytes]:
     """Every statement of a lock's session, by the name that it is prepared under."""
     return {
-        b"begin": b"BEGIN ISOLATION LEVEL READ COMMITTED",
+        b"begin": BEGIN.encode(),
         b"waiting": taking.waiting.encode(),
         b"passing": taking.passing.encode(),
-        b"create": _CREATE.encode(),
-        b"commit": b"COMMIT",
+        b"create": CREATE.encode(),
+        b"commit": COMMIT.encode(),
         b"rollback": b"ROLLBACK",
         b"prove": b"SELECT 1",
         b"limit": b"SELECT set_config('statement_timeout', $1, false)",

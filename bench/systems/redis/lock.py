@@ -1,7 +1,6 @@
 """A lock on one Redis server: one script takes the key and, only when it won, draws the next fencing token."""
 
 from dataclasses import replace
-from typing import Any
 
 from redis.exceptions import RedisError
 
@@ -39,6 +38,8 @@ class RedisLock(LockClient):
         nodes=1,
         quorum=1,
         wait_strategies=("try", "poll"),
+        # Each is one script, and a script's writes are flushed to the append-only file once, before its reply is sent.
+        durable_when=("appendonly=yes", "appendfsync=always"),
     )
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
@@ -135,14 +136,17 @@ class NaiveFenceRedisLock(RedisLock):
     """INCR, then SET NX, as often printed: between the two, a client with a larger number can come, hold and leave."""
 
     capabilities = replace(
-        RedisLock.capabilities, fencing_source="INCR of a counter, before SET NX, in two round trips", token_rises=False
+        RedisLock.capabilities,
+        fencing_source="INCR of a counter, before SET NX, in two round trips",
+        token_rises=False,
+        acquire_round_trips=2,
+        acquire_durable_writes=2,  # each of the two is flushed before its own reply
     )
 
     def _take(self, key: str, ttl_ms: int, owner: str) -> int:
         token = self._draw(key)
         before, after = around_owner_of_set(key, ttl_ms)
-        won: Any = self._link.call(before + bulk(owner) + after)
-        return token if won else 0
+        return token if self._link.call(before + bulk(owner) + after) else 0
 
     def _draw(self, key: str) -> int:
         token: int = self._link.call(command("INCR", names(key)[1]))

@@ -13,6 +13,7 @@ from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, R
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.systems.redis import view
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
 
@@ -87,6 +88,9 @@ class RedisServers(ServerSpec):
             self._ask(node, *sets)
         for node in nodes:
             self._await_log(node, wanted)
+
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))

@@ -50,6 +50,8 @@ class RedlockLock(LockClient):
         quorum=3,
         wait_strategies=("try", "poll"),
         client_clock_matters=True,  # validity is measured by it
+        # All nodes are asked before any is read, and they flush side by side: one trip, one flush, however many nodes.
+        durable_when=("appendonly=yes", "appendfsync=always"),
     )
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:

@@ -1,8 +1,11 @@
 """The five redis-servers of Redlock, which know nothing of each other."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
+from bench.servers.endpoint import Endpoint
 from bench.systems.redis.server import RedisServers
+from bench.systems.redlock import view
 
 
 class RedlockServers(RedisServers):
@@ -12,3 +15,6 @@ class RedlockServers(RedisServers):
     title: ClassVar[str] = "Redlock"
     node_names: ClassVar[tuple[str, ...]] = tuple(f"redlock-{number}" for number in range(1, 6))
     compose_services: ClassVar[tuple[str, ...]] = node_names
+
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)

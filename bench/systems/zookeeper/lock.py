@@ -41,6 +41,11 @@ class ZooKeeperLock(LockClient):
         nodes=3,
         quorum=2,
         wait_strategies=("try", "watch"),
+        # Create and get_children travel together: one trip, one write; the read is answered after it, from memory.
+        # Zab: the leader logs its proposal while the followers log theirs, and one follower's acknowledgement makes the
+        # majority: one trip between servers, one flush. Through a follower it is one trip more, to the leader and back.
+        peer_round_trips=1,
+        durable_when=("forceSync=yes",),
         # The leader ends sessions on ticks, and hears from a follower every half tick which clients are alive.
         ttl_granularity_ms=TICK_MS + TICK_MS // 2,
         ttl_min_ms=2 * TICK_MS,

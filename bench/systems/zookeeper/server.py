@@ -12,6 +12,7 @@ import psutil
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.systems.base import ServerFacts
+from bench.systems.zookeeper import view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
 TICK_MS = 200  # half of the shortest session a server grants; sessions expire on multiples of it
@@ -156,6 +157,9 @@ class ZooKeeperServers(ServerSpec):
                 raise NotReady(f"the leader {node.name} has {monitor['zk_synced_followers']} followers in step")
         if len(nodes) > 1 and sorted(states) != ["follower"] * (len(nodes) - 1) + ["leader"]:
             raise NotReady(f"no leader with {len(nodes) - 1} followers yet: {', '.join(states)}")
+
+    def view(self, endpoint: Endpoint) -> Mapping[str, float]:
+        return view.read(endpoint)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))

@@ -1,0 +1,49 @@
+"""What all self-checks are made of: the record of one, and the numbers that they ask of a measurement."""
+
+from bench.records.histogram import LatencyHistogram
+from bench.records.schema import Check, Measured, RunPlan, Severity
+
+GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
+
+
+def check_of(
+    name: str, passed: bool, severity: Severity, observed: str, limit: str, when_passed: str, when_failed: str
+) -> Check:
+    """One check, with the message that fits how it ended."""
+    return Check(
+        name=name,
+        passed=passed,
+        severity=severity,
+        observed=observed,
+        limit=limit,
+        message=when_passed if passed else when_failed,
+    )
+
+
+def by_outcome(measured: Measured, phase: str) -> dict[str, int]:
+    """Counts of one phase by outcome."""
+    start = f"{phase}/"
+    return {name.removeprefix(start): count for name, count in measured.counts.items() if name.startswith(start)}
+
+
+def histogram_of(measured: Measured, phase: str) -> LatencyHistogram:
+    """One phase, all its outcomes together; empty where there is none."""
+    start = f"{phase}/"
+    texts = (text for name, text in measured.histograms.items() if name.startswith(start))
+    return LatencyHistogram.merged(LatencyHistogram.decode(text) for text in texts)
+
+
+def quantile_us(measured: Measured, name: str, fraction: float) -> float:
+    """A quantile of the histogram "phase/outcome" in µs; 0 where it is missing or empty."""
+    text = measured.histograms.get(name)
+    return (LatencyHistogram.decode(text).quantile_ns(fraction) or 0.0) / 1e3 if text else 0.0
+
+
+def generator_share(measured: Measured) -> float:
+    """Processor time of a load process in the window, as a share of the window; the mean where there are several."""
+    return measured.generator_cpu_s / max(1e-9, measured.window_s * measured.generator_processes)
+
+
+def clients_of(plan: RunPlan, measured: Measured) -> int:
+    """How many clients were at work in the window: all of the plan, or those of the best step of a ladder."""
+    return measured.window_clients or plan.workload.clients

@@ -1,0 +1,100 @@
+"""docs/calibration.md, and the texts of a calibration's lines: rendered from a record, and from nothing else."""
+
+import statistics
+from collections.abc import Iterator
+
+from bench.records.calibration import Bound, Calibration, Line
+
+COLUMNS = ("what", "measured", "against", "ratio or cost", "target", "met")
+_DIGITS = 3
+_VERDICTS = {True: "yes", False: "**no**", None: "-"}
+
+
+def rounded(value: float) -> float:
+    """Three significant digits: what a handful of repetitions can carry."""
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def line_texts(line: Line) -> tuple[str, str, str, str]:
+    """What was measured, what it is held against, the value with its range, and the target."""
+    values, unit = line.values, "" if line.against else f" {line.unit}"
+    against = f"{line.against}: {_number(statistics.median(line.native))} {line.unit}" if line.against else "-"
+    span = f"{_number(line.median)}{unit} ({_number(min(values))}–{_number(max(values))})"
+    sign = "≥" if line.bound is Bound.AT_LEAST else "≤"
+    target = f"{sign} {line.target:g}{unit}" if line.target is not None else "-"
+    return f"{_number(statistics.median(line.instrument))} {line.unit}", against, span, target
+
+
+def calibration_markdown(calibration: Calibration) -> str:
+    """The whole page. The same record gives the same bytes."""
+    return "\n".join(_page(calibration)) + "\n"
+
+
+def _page(calibration: Calibration) -> Iterator[str]:
+    machine = calibration.environment
+    yield "# Is the instrument lighter than what it measures?"
+    yield ""
+    yield (
+        "Rendered by `lockbench report --reference` from `data/reference/calibration.json`, which "
+        "`lockbench calibrate --save` wrote. Each comparison was repeated "
+        f"{calibration.pairs} times, native tool and Locust one after the other and in alternating order, on the same "
+        f"server; Locust's window was {calibration.window_s:g} s. Shown are medians, with the range of the repetitions "
+        "in brackets. A ratio is taken within each repetition."
+    )
+    yield ""
+    yield (
+        f"Measured {calibration.created_at} with lockbench {calibration.lockbench_version} on {machine.cpu_count} × "
+        f"{machine.cpu_model}, {machine.operating_system}, Python {machine.python}; loopback round trip "
+        f"{_number(machine.loopback_rtt_us_p50)} µs, fdatasync {_number(machine.fdatasync_us_p50)} µs, load average "
+        f"{machine.load_average_1m:g} before the start. The whole took {calibration.took_s:.0f} s."
+    )
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{' --- |' * len(COLUMNS)}"
+    for line in calibration.lines:
+        yield f"| {' | '.join((line.title, *line_texts(line), _VERDICTS[line.met]))} |"
+    yield ""
+    yield "## What misses its target, and why"
+    yield ""
+    missed = calibration.missed
+    for line in missed:
+        yield f"- **{line.title}**: {line.explanation}."
+    if not missed:
+        yield "Every target was met."
+    yield ""
+    yield "## How to read it"
+    yield ""
+    for note in _NOTES:
+        yield f"- {note}"
+    yield ""
+    yield "## Programs"
+    yield ""
+    for name, version in sorted(calibration.programs.items()):
+        yield f"- {name}: {version}"
+
+
+_NOTES = (
+    "`SET NX PX` is not the lock. It is one command that both sides can send: `redis-benchmark` repeats a single "
+    "command, and Locust here runs the probe `redis-set`, whose acquire and release each send that command over the "
+    "lock's own connection. Both sides use keys that are not there yet (of the native side's about ten in a run are), "
+    "of the same length, on a database that was emptied before, so that each command does the same work. The rate "
+    "counts commands: two a turn of a Locust user, as for a lock.",
+    "`redis-benchmark` counts latencies in steps of 8 µs and names the upper end of a step as its median, which is "
+    "therefore up to 8 µs too high and favours the instrument. Its mean takes the middle of each step; the line with "
+    "it is for comparison.",
+    "The lock's own pair is held against a rate put together from two runs of `redis-benchmark`, one for each script. "
+    "Its release finds no key to delete, which is less work than the lock's.",
+    "`pgbench` runs the lock's statements as a script: prepared, `BEGIN` and the taking of the row in one round trip, "
+    "`COMMIT` in another, in sessions with the adapter's settings, each client on a row of its own. With one client "
+    "its median transaction is held against the sum of the lock's two medians.",
+    "Client CPU is the processor time of the load process in the window divided by the pairs: adapter, client library, "
+    "recorder, event loop and Locust itself. `null` has no system behind it and shows what the instrument costs alone.",
+    "Where a line misses its target, the same load was run once more with its processor time sampled. A function's "
+    "share includes what the kernel did for it.",
+)
+
+
+def _number(value: float) -> str:
+    """Three significant digits without an exponent, thousands apart."""
+    shown = rounded(value)
+    return f"{shown:,.0f}".replace(",", " ") if shown >= 100 else f"{shown:g}"

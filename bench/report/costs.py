@@ -1,0 +1,52 @@
+"""What an acquire cannot do without, and what the servers say of themselves, as cells of the long form."""
+
+from bench.analysis.cells import Absent, Cell
+from bench.analysis.floor import COMMON, critical_path, floor_us, over_floor, server_means_us
+from bench.records.schema import Environment
+from bench.report import formats
+from bench.report.table_model import ABSENT, Comparison, Costs, Text
+
+HEADER = (
+    "System",
+    "Round trips of an acquire",
+    "Durable writes it waits for",
+    "The servers' own means, µs a call",
+)
+TITLE = "What an acquire needs, and what the servers time themselves"
+EXPLANATION = (
+    "The floor is these round trips and durable writes, one after another, each at the machine's own median. The "
+    "servers' means cover the whole run, warm-up included: `answer` is a request from its arrival to its answer, with "
+    "disk and other servers; `execute` the work alone; `fsync` one durable write of the log."
+)
+
+
+def costs_of(cell: Cell | None, environment: Environment) -> Costs:
+    """Of an uncontended cell."""
+    if cell is None:
+        return Costs(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
+    floor, times, path = floor_us(cell, environment), over_floor(cell, environment), critical_path(cell)
+    if isinstance(path, Absent):
+        trips = writes = Text(path.reason, measured=False)
+    else:
+        between = f" + {path.peer_round_trips} between servers" if path.peer_round_trips else ""
+        trips, writes = Text(f"{path.client_round_trips}{between}"), Text(str(path.durable_writes))
+    return Costs(
+        floor_ms=Text(floor.reason, measured=False) if isinstance(floor, Absent) else Text(formats.ms(floor)),
+        p50_by_floor=Text(formats.times_value(times), measured=not isinstance(times, Absent)),
+        round_trips=trips,
+        durable_writes=writes,
+        server_means_us=_means(cell),
+    )
+
+
+def rows(comparison: Comparison) -> list[tuple[Text, Text, Text]]:
+    """The cells of `HEADER` after its first, in the order of `Comparison.rows`."""
+    told = [row.costs for row in comparison.rows]
+    return [(costs.round_trips, costs.durable_writes, costs.server_means_us) for costs in told]
+
+
+def _means(cell: Cell) -> Text:
+    means = server_means_us(cell)
+    names = (*(name for name in COMMON if name in means), *(name for name in means if name not in COMMON))
+    told = ", ".join(f"{name.replace('_', ' ')} {formats.significant(means[name])}" for name in names)
+    return Text(told) if told else Text(formats.NOTHING, measured=False)

@@ -1,0 +1,97 @@
+"""The letters behind numbers that the runs cannot tell apart, and the footnote that says why."""
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from bench.analysis import names
+from bench.analysis.cells import Cell
+from bench.analysis.evidence import Evidence
+from bench.analysis.groups import Group, groups, too_few
+from bench.analysis.intervals import CONFIDENCE, RUNS_FOR_AN_INTERVAL
+from bench.report import formats
+from bench.report.formats import NO_BREAK
+from bench.report.table_model import Footnotes, Text
+
+SIGN = "≈"
+
+# Metric -> the workload whose cells are compared by it, and its name in a footnote. Contention is not among them: how
+# clients wait is a parameter of that workload, and it differs from system to system.
+COMPARED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "acquire_us_p50": ("uncontended", "median acquire"),
+        "acquire_us_p99": ("uncontended", "99th percentile of acquiring"),
+        "acquire_us_p999": ("uncontended", "99.9th percentile of acquiring"),
+        "throughput_pairs_per_s": ("saturation", "pairs per second"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMark:
+    """A letter, and the sentence that belongs to it."""
+
+    letter: str
+    sentence: str
+
+
+class GroupMarks:
+    """All groups of more than one cell of one campaign. No letter is used twice, so that none can be misread."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._marks: dict[tuple[int, str], GroupMark] = {}  # by the cell's own identity: a cell has no hash
+        letters = _letters()
+        for name, (workload, words) in COMPARED.items():
+            cells = [cell for cell in evidence.cells if cell.workload.name == workload]
+            for group in groups(cells, name):
+                if group.others:
+                    letter = next(letters)
+                    mark = GroupMark(letter, _sentence(letter, words, group))
+                    self._marks |= {(id(cell), name): mark for cell in group.cells}
+
+    def letter(self, cell: Cell | None, metric: str) -> str:
+        """The letter of a number; empty for one that stands apart."""
+        mark = self._marks.get((id(cell), metric))
+        return mark.letter if mark else ""
+
+    def marked(self, text: Text, cell: Cell, metric: str, notes: Footnotes) -> Text:
+        """The text with its letter and its footnote, where the number belongs to a group."""
+        mark = self._marks.get((id(cell), metric))
+        if mark is None:
+            return text
+        marks = (*text.marks, notes.number(mark.sentence))
+        return Text(f"{text.words} {SIGN}{NO_BREAK}{mark.letter}", marks, text.measured)
+
+
+def method_sentences(evidence: Evidence) -> Iterable[str]:
+    """What the letters mean, and which cells could have got one but have too few runs."""
+    yield (
+        f"Numbers with the same letter after {SIGN} are not told apart: the {CONFIDENCE:.0%} interval of their ratio "
+        "to the best of the group, bootstrapped over runs, contains 1. Compared are only systems with equally many "
+        "servers from the same source whose acquires both wait, or both do not wait, for a disk, and so their "
+        "releases; never an emulator, and never a number that is a bound. An interval needs "
+        f"{RUNS_FOR_AN_INTERVAL} runs of either."
+    )
+    compared = {workload for workload, _ in COMPARED.values()}
+    few = [cell for cell in too_few(evidence.cells) if cell.workload.name in compared]
+    if few:
+        told = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.name}" for cell in few)
+        yield f"Not compared with another of their kind, for lack of runs: {'; '.join(told)}."
+
+
+def _sentence(letter: str, words: str, group: Group) -> str:
+    best = names.title(group.best.system)
+    told = ", ".join(
+        f"{names.title(cell.system)} {formats.times_value(times, 3)} ({formats.counted([times.runs], 'run')})"
+        for cell, times in group.others
+    )
+    return (
+        f"{SIGN}{NO_BREAK}{letter}: {words} not told apart from that of {best} ({group.cell_class.words}); ratio to it "
+        f"with its {CONFIDENCE:.0%} interval: {told}."
+    )
+
+
+def _letters() -> Iterator[str]:
+    yield from string.ascii_lowercase
+    yield from (f"{one}{two}" for one in string.ascii_lowercase for two in string.ascii_lowercase)

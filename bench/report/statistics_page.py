@@ -1,0 +1,104 @@
+"""docs/statistics.md: how numbers come from runs, every figure in it taken from the code or from the simulation."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from bench.analysis import coverage
+from bench.analysis.intervals import CONFIDENCE, RESAMPLES, RESAMPLING_SEED, RUNS_FOR_AN_INTERVAL
+from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
+from bench.report.formats import RANGE, whole
+from bench.report.markdown import table
+
+_GENERATED = "<!-- Written by `lockbench report --reference` from the code's own constants and simulation. -->"
+_EFFECTS = {"normal": "log-normal", "skewed": "skewed beyond log-normal (gamma of shape 2)"}
+
+
+def statistics_markdown() -> str:
+    """The whole page. Runs the coverage simulation, which takes a few seconds, once in a process."""
+    low, high = coverage.ACCEPTED
+    return (
+        "\n\n".join(
+            (
+                _GENERATED,
+                "# How numbers come from runs",
+                "## The unit is the run",
+                "Operations within one run share its mood: the same connections, the same state of the disk and of the "
+                "machine. A thousand of them are not a thousand independent looks at a system. So each run gives one "
+                "value (its own p99, its own rate), and what is said about a system comes from those values. "
+                "Histograms of one run are added before a percentile is asked for; percentiles are never averaged "
+                "over processes or phases, and operations of different runs are never pooled.",
+                "The runs of a campaign are planned in blocks: in each block every cell runs once, in an order drawn "
+                "from the campaign's seed, so that a slow hour of the machine falls on all systems alike. The "
+                "intervals below treat the runs of two systems as independent; what the blocks share then makes an "
+                "interval of a ratio too wide rather than too narrow.",
+                "## When a percentile is printed",
+                "Where every run of the cell has the operations to carry it: so many that the largest of them lies "
+                f"above the true percentile with a probability of at least {UPPER_CONFIDENCE:.1%}. With fewer, the "
+                "percentile would be the maximum under another name, and the cell reads `n/a (n too small)`.",
+                table(("Percentile", "Operations in every run"), _gates()),
+                "## Which bounds",
+                table(("Runs", "Of a quantile or a rate", "Of a ratio of two systems or workloads"), _bounds()),
+                f"The bootstrap draws whole runs with replacement, {whole(RESAMPLES)} times, on either side by itself "
+                f"(seed {RESAMPLING_SEED}, so that a rendering repeats itself). It is studentised: each resample's "
+                "difference of mean logarithms is divided by its own standard error, and the distribution of that "
+                "quotient takes the place of Student's. The plain percentile bootstrap is not used, because a "
+                "resample of six runs varies less than six new runs would. Where so many runs are equal that the "
+                "resamples have no spread, Welch's t interval stands in.",
+                "## How the coverage was checked",
+                f"By simulation with a known truth (`bench/analysis/coverage.py`, seed {coverage.SEED}; the test is "
+                "`tests/analysis/test_coverage.py`). A made-up run has an effect that its operations share, and "
+                f"gives the sample p99 of {whole(coverage.OPERATIONS)} log-normal operations. Of intervals that "
+                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} must contain the truth in every line.",
+                table(("Interval", "Run effects", "Runs", "Spread of the effects", "Trials", "Covered"), _coverage()),
+                "Under skewed effects the t interval of a single quantile covers less than it promises. Two things "
+                "add up there: the mean of few skewed values is mostly too low, and a run's own sample quantile lies "
+                "a little below the true one, by an amount that more runs do not lessen and more operations do. A "
+                "machine that is disturbed once in ten runs is worse than any of these lines: look at the runs "
+                "themselves (`runs.csv`) before trusting an interval from one.",
+                "## What is not told apart",
+                "Two systems are compared only in one class: the same workload with the same parameters, servers from "
+                "the same source, equally many of them, and acquires that both wait, or both do not wait, for a disk, "
+                "and so their releases (the adapter says which answers come after a durable write and which settings "
+                "decide it, the server tells how they are set). An emulator is in no "
+                "class. Neither is a number that is only a bound because the generator was busy.",
+                "Within a class a group is the best system left and all whose ratio to that best one has an interval "
+                "that contains 1. They share a letter, and a footnote gives the ratios. Not being told apart is not "
+                "transitive, so two members of a group other than the best may well differ. Each interval stands for "
+                "itself: nothing is corrected for there being several.",
+            )
+        )
+        + "\n"
+    )
+
+
+def _gates() -> list[Sequence[str]]:
+    return [(f"p{fraction * 100:g}", whole(operations_needed(fraction))) for fraction in FRACTIONS.values()]
+
+
+def _bounds() -> list[Sequence[str]]:
+    few = "1" if RUNS_FOR_AN_INTERVAL <= 2 else f"2{RANGE}{RUNS_FOR_AN_INTERVAL - 1}"
+    promised = f"{CONFIDENCE:.0%}"
+    return [
+        ("1", "none", "none"),
+        (few, "median, and the range of the runs", "ratio of the medians, and the widest range that the runs allow"),
+        (
+            f"{RUNS_FOR_AN_INTERVAL} and more",
+            f"geometric mean, and Student's t interval of the logarithms, {promised}",
+            f"ratio of the geometric means, and the bootstrap over runs, {promised}",
+        ),
+    ]
+
+
+@cache
+def _coverage() -> list[Sequence[str]]:
+    return [
+        (
+            line.interval,
+            _EFFECTS[line.effects],
+            " and ".join(str(side.runs) for side in line.sides),
+            " and ".join(f"{side.effect:.0%}" for side in line.sides),
+            whole(line.trials),
+            f"{line.share:.1%}",
+        )
+        for line in coverage.simulate()
+    ]

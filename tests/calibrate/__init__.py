@@ -1,0 +1,1 @@
+"""The calibration: its native tools, its arithmetic, its page, and the command as a whole."""
