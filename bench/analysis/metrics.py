@@ -48,6 +48,7 @@ def _latency(phase: str, what: str) -> tuple[Metric, ...]:
 
 _ALL = (
     *_latency("acquire", "from sending an acquire to holding the lock, waiting included"),
+    *_latency("response", "from the instant at which the schedule wanted an acquire to holding the lock"),
     *_latency("release", "from sending a release to its answer"),
     Metric(
         "throughput_pairs_per_s",

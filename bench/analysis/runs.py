@@ -16,6 +16,7 @@ GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where clients que
 WHICH_MEMBER = {"role"}
 _ACQUIRED = "acquire/acquired"
 _RELEASED = "release/released"
+_RESPONDED = "response/acquired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class RunRow:
     acquire: LatencyHistogram | None = None  # ns, acquires that got the lock
     release: LatencyHistogram | None = None  # ns, releases that freed it
     server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
+    load_counts: Mapping[str, int] = field(default_factory=dict)  # arrivals, unsent; knee_clients, window_clients
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
 
     @property
@@ -144,7 +146,11 @@ def _measured_row(
     release = _histogram(plan.run_id, measured, _RELEASED)
     pairs = measured.counts.get(_RELEASED, 0)
     metrics: dict[str, float | None] = {}
-    for phase, histogram in (("acquire", acquire), ("release", release)):
+    phases = {"acquire": acquire, "release": release}
+    if plan.workload.rate_per_s:
+        # Only an open loop has an intended instant of its own; in a closed one a response is an acquire.
+        phases["response"] = _histogram(plan.run_id, measured, _RESPONDED)
+    for phase, histogram in phases.items():
         for quantile, fraction in FRACTIONS.items():
             metrics[f"{phase}_us_{quantile}"] = carried_quantile_us(histogram, fraction)
     metrics["throughput_pairs_per_s"] = pairs / measured.window_s if pairs else None
@@ -180,8 +186,17 @@ def _measured_row(
         acquire=acquire,
         release=release,
         server_view=measured.server_view,
+        load_counts=_load_counts(plan, measured),
         metrics=metrics,
     )
+
+
+def _load_counts(plan: RunPlan, measured: Measured) -> dict[str, int]:
+    """What a load model counts of itself, by the field names of `Measured`; empty where it has nothing to say."""
+    if plan.workload.rate_per_s:
+        return {"arrivals": measured.arrivals, "unsent": measured.unsent}
+    found = {"knee_clients": measured.knee_clients, "window_clients": measured.window_clients}
+    return {name: count for name, count in found.items() if count is not None}
 
 
 def _histogram(run_id: str, measured: Measured, name: str) -> LatencyHistogram:
@@ -220,7 +235,7 @@ def _flat(row: RunRow) -> dict[str, object]:
         "operations": row.operations,
         "outcomes": ", ".join(f"{name} {count}" for name, count in row.outcomes.items()),
     }
-    return flat | dict(row.metrics)
+    return flat | dict(row.metrics) | dict(row.load_counts)
 
 
 def durability_text(durability: tuple[tuple[str, str], ...]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bench.analysis.evidence import Evidence
-from bench.report import costs
+from bench.report import costs, workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures import ALL
@@ -55,6 +55,9 @@ def _comparison_parts(comparison: Comparison) -> Iterable[str]:
     yield f"## {costs.TITLE}"
     yield costs.EXPLANATION
     yield _costs(comparison)
+    yield f"## {workloads_table.TITLE}"
+    yield workloads_table.EXPLANATION
+    yield _workloads(comparison)
     yield "## What each row was measured on"
     yield _settings(comparison)
     yield "## How to read this"
@@ -132,6 +135,14 @@ def _numbers(comparison: Comparison) -> str:
         for row in comparison.rows
     ]
     return table(header, lines)
+
+
+def _workloads(comparison: Comparison) -> str:
+    lines = [
+        (row.title, name, asked, _strong(p50), _strong(p99), _strong(rate), load)
+        for row, (name, asked, p50, p99, rate, load) in workloads_table.rows(comparison)
+    ]
+    return table(workloads_table.HEADER, lines) if lines else "No workload was measured."
 
 
 def _costs(comparison: Comparison) -> str:

@@ -9,7 +9,7 @@ from string import Template
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
-from bench.report import costs
+from bench.report import costs, workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
@@ -42,6 +42,7 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
         *(_figure(drawing) for drawing in drawings),
         "<h2>What becomes of the claims</h2>",
         _claims(evidence),
+        _workloads(comparison),
         "<h2>What each row was measured on</h2>",
         _settings(comparison),
         "<h2>How to read this</h2>",
@@ -160,6 +161,12 @@ def _costs(comparison: Comparison) -> str:
     cells = _cards(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
     words = escape(costs.EXPLANATION).replace("`answer`", "<em>answer</em>").replace("`execute`", "<em>execute</em>")
     return f"<h2>{escape(costs.TITLE)}</h2><p>{words.replace('`fsync`', '<em>fsync</em>')}</p>{cells}"
+
+
+def _workloads(comparison: Comparison) -> str:
+    lines = [(_title(row.title, row.tags), *rest) for row, rest in workloads_table.rows(comparison)]
+    words = escape(workloads_table.EXPLANATION).replace("`rate`", "<em>rate</em>")
+    return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{_cards(workloads_table.HEADER, lines)}"
 
 
 def costs_fragment(evidence: Evidence) -> str:

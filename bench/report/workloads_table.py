@@ -1,0 +1,60 @@
+"""Every cell of a campaign on one line: what the clients did, what came of it, and what the load says of itself."""
+
+from bench.analysis.cells import Absent, Cell
+from bench.records.schema import Workload
+from bench.report import formats
+from bench.report.table_model import Comparison, LongRow, Text
+
+HEADER = ("System", "Workload", "What the clients did", "p50, ms", "p99, ms", "Pairs/s", "Of the load itself")
+TITLE = "Every workload"
+EXPLANATION = (
+    "Latencies of an acquire, waiting included. Those of `rate` count from the instant at which the schedule wanted "
+    "the operation (open loop), so that a stall shows in every operation that it delayed; all others count from the "
+    "client's own start (closed loop)."
+)
+
+
+def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, str, Text, Text, Text, str]]]:
+    """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
+    return [(row, _line(row.cells[name])) for row in comparison.rows for name in sorted(row.cells)]
+
+
+def _line(cell: Cell) -> tuple[str, str, Text, Text, Text, str]:
+    phase = "response" if cell.workload.rate_per_s else "acquire"
+    p50, p99 = (cell.value(f"{phase}_us_{quantile}") for quantile in ("p50", "p99"))
+    rate = cell.value("throughput_pairs_per_s")
+    return (
+        cell.workload.name,
+        _asked(cell.workload),
+        Text(formats.ms_value(p50), measured=not isinstance(p50, Absent)),
+        Text(formats.ms_value(p99), measured=not isinstance(p99, Absent)),
+        Text(formats.rate_value(rate, cell.generator_bound), measured=not isinstance(rate, Absent)),
+        _of_the_load(cell),
+    )
+
+
+def _asked(workload: Workload) -> str:
+    clients = formats.counted([workload.clients], "client")
+    if workload.step_s:
+        clients = f"up to {clients}"
+    keys = "own keys" if not workload.keys else formats.counted([workload.keys], "key")
+    parts = [clients, keys]
+    if workload.rate_per_s:
+        parts.insert(0, f"{workload.rate_per_s:g} arrivals a second ({workload.arrivals})")
+    if workload.zipf_exponent:
+        parts.append(f"Zipf {workload.zipf_exponent:g}")
+    if workload.hold_ms:
+        parts.append(f"held {workload.hold_ms:g} ms")
+    return ", ".join([*parts, f"wait {workload.wait}"])
+
+
+def _of_the_load(cell: Cell) -> str:
+    counts = [run.load_counts for run in cell.used]
+    if cell.workload.rate_per_s:
+        unsent, arrivals = (sum(one.get(name, 0) for one in counts) for name in ("unsent", "arrivals"))
+        return f"unsent {unsent:,} of {arrivals:,} arrivals"
+    knees = [one["knee_clients"] for one in counts if "knee_clients" in one]
+    if knees:
+        windows = [one["window_clients"] for one in counts if "window_clients" in one]
+        return f"knee at {formats.spread(knees)}, window with {formats.spread(windows)} clients"
+    return formats.NOTHING
