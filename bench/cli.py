@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from bench import __version__
-from bench.commands import calibrate, campaigns, reports, servers
+from bench.commands import calibrate, campaigns, hazards, reports, servers
 from bench.errors import LockbenchError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 servers.register(app)
 campaigns.register(app)
+hazards.register(app)
 calibrate.register(app)
 reports.register(app)
 

@@ -17,6 +17,7 @@ from bench.campaign.servers import Progress, servers_up
 from bench.errors import LockbenchError
 from bench.load.runner import engine_of, facts_of, where
 from bench.records.environment import capture_environment
+from bench.records.hazards import HazardCampaign
 from bench.records.schema import Campaign, Environment, Facts, Measured, Resumed, RunPlan, RunState
 from bench.records.store import CampaignFolder
 from bench.servers.spec import ServerSpec
@@ -73,7 +74,7 @@ def what_is_left(folder: CampaignFolder) -> tuple[RunPlan, ...]:
     return left
 
 
-def refuse_other_software(campaign: Campaign, version: str, commit: str) -> None:
+def refuse_other_software(campaign: Campaign | HazardCampaign, version: str, commit: str) -> None:
     """Raises CannotResume when another lockbench started the campaign."""
     pairs = {"version": (campaign.lockbench_version, version), "commit": (campaign.git_commit, commit)}
     unlike = [f"{name} {before} then, {now} now" for name, (before, now) in pairs.items() if before != now]

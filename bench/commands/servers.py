@@ -6,8 +6,10 @@ import typer
 from rich.table import Table
 
 from bench.commands.terminal import ERR, OUT, print_json, steps
+from bench.hazards.lab.guardian import kill_strays
 from bench.servers.settings import SERVER_SETS
 from bench.servers.spec import Missing, ServerSpec
+from bench.servers.state import HomeBusy
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import SYSTEMS, UnknownSystem, server_sets
 
@@ -144,8 +146,16 @@ def status(as_json: bool = _JSON) -> None:
 def down(names: list[str] = _NAMES) -> None:
     """Stop the servers that lockbench started here, strays of a killed lockbench included; never any other process.
 
+    Without names also what a hazard lab left behind, which is nothing unless its guardian was killed as well.
+
     Example: lockbench down
     """
+    supervisor = Supervisor.default()
     with steps("stopping servers") as show:
-        stopped = Supervisor.default().down(chosen_specs(names), show)
+        stopped = supervisor.down(chosen_specs(names), show)
+        if not names:
+            try:
+                stopped += kill_strays(supervisor.home)
+            except HomeBusy:
+                ERR.print("a hazard lab is at work: its servers are left to it", highlight=False)
     OUT.print(f"stopped {', '.join(stopped)}" if stopped else "nothing was running", highlight=False)

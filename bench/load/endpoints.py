@@ -8,7 +8,6 @@ environment. Otherwise it is the servers that `lockbench up` brought up, or thos
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
@@ -30,7 +29,7 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
     text = environment.get(variable_of(entry), "")
     if text:
         try:
-            return _read_json(text) if text.startswith("{") else Endpoint(_read_addresses(text))
+            return Endpoint.from_tree(json.loads(text)) if text.startswith("{") else Endpoint(_read_addresses(text))
         except (ValueError, KeyError, TypeError) as wrong:
             name = variable_of(entry)
             raise NoEndpoint(f"{name} is neither host:port,host:port nor an endpoint as JSON: {wrong}") from None
@@ -44,26 +43,8 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
 
 
 def to_environment(entry: System, endpoint: Endpoint) -> dict[str, str]:
-    """The environment variable that hands an endpoint to a load process. Never print or store it: it holds secrets.
-
-    Paths to TLS files are made absolute, since the load runs in a folder of its own.
-    """
-    secrets = {
-        name: str(Path(value).absolute()) if name.startswith("tls_") else value
-        for name, value in endpoint.secrets.items()
-    }
-    tree = {
-        "addresses": [list(address) for address in endpoint.addresses],
-        "options": dict(endpoint.options),
-        "secrets": secrets,
-    }
-    return {variable_of(entry): json.dumps(tree)}
-
-
-def _read_json(text: str) -> Endpoint:
-    tree = json.loads(text)
-    addresses = tuple((str(host), int(port)) for host, port in tree["addresses"])
-    return Endpoint(addresses, tree["options"], tree["secrets"])
+    """The environment variable that hands an endpoint to a load process. Never print or store it: it holds secrets."""
+    return {variable_of(entry): json.dumps(endpoint.to_tree())}
 
 
 def _read_addresses(text: str) -> tuple[tuple[str, int], ...]:

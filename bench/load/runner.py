@@ -5,7 +5,6 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from bench.records.schema import Facts, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import Supervisor
-from bench.systems.base import Capabilities, ClientOptions, ServerFacts
+from bench.systems.base import ClientOptions, ServerFacts
 from bench.systems.registry import System, system
 
 _ERRORS_KEPT = 10
@@ -82,7 +81,7 @@ def run_load(
         locust_requests=result["locust_requests"],
         errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
         self_observations=result["observations"],
-        capabilities=_capabilities(entry.client_class.capabilities, endpoint),
+        capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},
         tags=_tags(entry, source, facts_before),
     )
 
@@ -191,13 +190,6 @@ def _tags(entry: System, source: str, facts: Facts) -> tuple[str, ...]:
     """The registry's tags. The real DynamoDB, at a URL of the user's own, is no emulator."""
     real = source == "url" and facts.version == "dynamodb"
     return tuple(tag for tag in entry.tags if not (real and tag == "emulator"))
-
-
-def _capabilities(capabilities: Capabilities, endpoint: Endpoint) -> dict[str, str]:
-    told = {one.name: getattr(capabilities, one.name) for one in fields(capabilities)}
-    texts = {name: ", ".join(value) if isinstance(value, tuple) else str(value) for name, value in told.items()}
-    none = {name: "" for name, value in told.items() if value is None}
-    return {**texts, **none, "engine": engine_of(endpoint)}
 
 
 def _last_lines(log_path: Path) -> str:

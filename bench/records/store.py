@@ -8,13 +8,13 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from bench.errors import LockbenchError
+from bench.records.hazards import HazardCampaign, HazardChecked, HazardHistory, HazardPlan
 from bench.records.schema import (
     SCHEMA_VERSION,
     Campaign,
@@ -35,11 +35,44 @@ class StoreError(LockbenchError):
     """The data folder cannot be written or read; the message says what to do."""
 
 
-class RunFolder:
+_PhaseRecord = RunPlan | Measured | Checked | HazardPlan | HazardHistory | HazardChecked | Failed
+
+
+class _AnyRunFolder:
     """One run's folder. Its state is read from the files that exist."""
+
+    measurement: ClassVar[str]  # the file that holds what was measured
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def failed(self) -> Failed:
+        return _read(self.path / "failed.json", Failed)
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def state(self) -> RunState:
+        if (self.path / "failed.json").exists():
+            return RunState.FAILED
+        if (self.path / "checked.json").exists():
+            return RunState.CHECKED
+        if (self.path / self.measurement).exists():
+            return RunState.MEASURED
+        return RunState.INTERRUPTED
+
+    def write(self, record: _PhaseRecord) -> None:
+        """Add one phase. Raises StoreError when that phase was written before: a run is immutable."""
+        write_once(self.path / f"{_FILE_NAMES[type(record)]}.json", record)
+
+
+class RunFolder(_AnyRunFolder):
+    """The folder of a run of load."""
+
+    measurement = "measured.json"
 
     @property
     def plan(self) -> RunPlan:
@@ -54,58 +87,65 @@ class RunFolder:
         return _read(self.path / "checked.json", Checked)
 
     @property
-    def failed(self) -> Failed:
-        return _read(self.path / "failed.json", Failed)
-
-    @property
     def events_path(self) -> Path:
         return self.path / "events.parquet"
 
-    @property
-    def log_path(self) -> Path:
-        return self.path / "log.txt"
+
+class HazardRunFolder(_AnyRunFolder):
+    """The folder of a hazard run."""
+
+    measurement = "history.json"
 
     @property
-    def state(self) -> RunState:
-        if (self.path / "failed.json").exists():
-            return RunState.FAILED
-        if (self.path / "checked.json").exists():
-            return RunState.CHECKED
-        if (self.path / "measured.json").exists():
-            return RunState.MEASURED
-        return RunState.INTERRUPTED
+    def plan(self) -> HazardPlan:
+        return _read(self.path / "plan.json", HazardPlan)
 
-    def write(self, record: RunPlan | Measured | Checked | Failed) -> None:
-        """Add one phase. Raises StoreError when that phase was written before: a run is immutable."""
-        write_once(self.path / f"{_FILE_NAMES[type(record)]}.json", record)
+    @property
+    def history(self) -> HazardHistory:
+        return _read(self.path / "history.json", HazardHistory)
+
+    @property
+    def checked(self) -> HazardChecked:
+        return _read(self.path / "checked.json", HazardChecked)
 
 
 _FILE_NAMES: dict[type[BaseModel], str] = {
     RunPlan: "plan",
     Measured: "measured",
     Checked: "checked",
+    HazardPlan: "plan",
+    HazardHistory: "history",
+    HazardChecked: "checked",
     Failed: "failed",
 }
+_CampaignRecord = TypeVar("_CampaignRecord", Campaign, HazardCampaign)
+_Run = TypeVar("_Run", RunFolder, HazardRunFolder)
+_Plan = RunPlan | HazardPlan
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignFolder:
+class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
     """One campaign's folder."""
 
-    path: Path
+    plan_file: ClassVar[str]
+    latest: ClassVar[str]  # the link to the newest campaign of the kind
+    _record: type[_CampaignRecord]
+    _run: type[_Run]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @property
-    def campaign(self) -> Campaign:
-        return _read(self.path / "campaign.json", Campaign)
+    def campaign(self) -> _CampaignRecord:
+        return _read(self.path / self.plan_file, self._record)
 
     @property
     def environment(self) -> Environment:
         return _read(self.path / "environment.json", Environment)
 
-    def run(self, run_id: str) -> RunFolder:
-        return RunFolder(self.path / run_id)
+    def run(self, run_id: str) -> _Run:
+        return self._run(self.path / run_id)
 
-    def start_run(self, plan: RunPlan) -> RunFolder:
+    def start_run(self, plan: _Plan) -> _Run:
         """Make the run's folder and write its plan: from here on an interruption is visible."""
         folder = self.run(plan.run_id)
         with _told(folder.path):
@@ -113,12 +153,12 @@ class CampaignFolder:
         folder.write(plan)
         return folder
 
-    def state_of(self, plan: RunPlan) -> RunState | None:
+    def state_of(self, plan: _Plan) -> RunState | None:
         """How far a planned run came; None when it was never started."""
         folder = self.run(plan.run_id)
         return folder.state if folder.path.exists() else None
 
-    def set_aside(self, plan: RunPlan) -> Path:
+    def set_aside(self, plan: _Plan) -> Path:
         """Rename the folder of a run without a measurement, so that its id is free again; returns its new place.
 
         Nothing is deleted: what an interrupted run had written may tell why. Raises StoreError for a run that has a
@@ -157,19 +197,40 @@ class CampaignFolder:
 
         Raises StoreError at once when another one is at it, from whichever home folder.
         """
-        with (self.path / "campaign.json").open("rb") as plan:
+        with (self.path / self.plan_file).open("rb") as plan:
             try:
                 fcntl.flock(plan, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as busy:
                 raise StoreError(f"another lockbench is measuring {self.path}: wait for its end") from busy
             yield
 
-    def runs(self) -> Iterator[RunFolder]:
+    def runs(self) -> Iterator[_Run]:
         """The runs that were started, in planned order."""
         for plan in self.campaign.runs:
             folder = self.run(plan.run_id)
             if (folder.path / "plan.json").exists():
                 yield folder
+
+
+class CampaignFolder(_AnyCampaignFolder[Campaign, RunFolder]):
+    """The folder of a campaign of load."""
+
+    plan_file = "campaign.json"
+    latest = "latest"
+    _record = Campaign
+    _run = RunFolder
+
+
+class HazardFolder(_AnyCampaignFolder[HazardCampaign, HazardRunFolder]):
+    """The folder of a hazard campaign."""
+
+    plan_file = "hazards.json"
+    latest = "latest-hazards"
+    _record = HazardCampaign
+    _run = HazardRunFolder
+
+
+_Folder = TypeVar("_Folder", CampaignFolder, HazardFolder)
 
 
 class Store:
@@ -180,6 +241,13 @@ class Store:
 
     def start_campaign(self, campaign: Campaign, environment: Environment) -> CampaignFolder:
         """Make the campaign's folder, write its plan and environment, and point `latest` at it."""
+        return self._start(CampaignFolder, campaign, environment)
+
+    def start_hazards(self, campaign: HazardCampaign, environment: Environment) -> HazardFolder:
+        """The same for a hazard campaign; `latest-hazards` points at it."""
+        return self._start(HazardFolder, campaign, environment)
+
+    def _start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
         if not _SAFE_NAME.fullmatch(campaign.campaign_id):
             raise StoreError(f"{campaign.campaign_id!r} cannot name a campaign: use letters, digits, dot, dash")
         path = self.root / campaign.campaign_id
@@ -189,31 +257,39 @@ class Store:
             self.root.mkdir(parents=True, exist_ok=True)
         with _told(path):
             path.mkdir()
-        write_once(path / "campaign.json", campaign)
+        write_once(path / kind.plan_file, campaign)
         write_once(path / "environment.json", environment)
-        self._point_latest(campaign.campaign_id)
-        return CampaignFolder(path)
+        self._point_latest(kind.latest, campaign.campaign_id)
+        return kind(path)
 
-    def _point_latest(self, campaign_id: str) -> None:
+    def _point_latest(self, link: str, campaign_id: str) -> None:
         # A new link is made aside and renamed over the old one: a reader sees the old or the new, never none.
-        aside = self.root / f".latest-{os.getpid()}"
+        aside = self.root / f".{link}-{os.getpid()}"
         with _told(aside):
             aside.unlink(missing_ok=True)
             aside.symlink_to(campaign_id)
-            aside.replace(self.root / "latest")
+            aside.replace(self.root / link)
 
-    def open(self, campaign_id: str = "latest") -> CampaignFolder:
+    def open(self, campaign_id: str = CampaignFolder.latest) -> CampaignFolder:
         """A campaign by name; `latest` is the one started last. Raises StoreError with the names that exist."""
-        path = self.root / campaign_id
-        if not (path / "campaign.json").exists():
-            names = ", ".join(sorted(self.names())) or "none yet; `lockbench run --quick` makes one"
-            raise StoreError(f"no campaign {campaign_id!r} in {self.root}: there is {names}")
-        return CampaignFolder(path.resolve())
+        return self._open(CampaignFolder, campaign_id, "lockbench run --quick")
 
-    def names(self) -> Iterator[str]:
+    def open_hazards(self, campaign_id: str = HazardFolder.latest) -> HazardFolder:
+        """A hazard campaign by name; `latest-hazards` is the one started last. Raises StoreError as `open` does."""
+        return self._open(HazardFolder, campaign_id, "lockbench hazard run all")
+
+    def _open(self, kind: type[_Folder], campaign_id: str, how_to_make_one: str) -> _Folder:
+        path = self.root / campaign_id
+        if not (path / kind.plan_file).exists():
+            names = ", ".join(sorted(self.names(kind))) or f"none yet; `{how_to_make_one}` makes one"
+            raise StoreError(f"no campaign {campaign_id!r} in {self.root}: there is {names}")
+        return kind(path.resolve())
+
+    def names(self, kind: type[CampaignFolder] | type[HazardFolder] = CampaignFolder) -> Iterator[str]:
+        """Names of all campaigns of a kind."""
         if self.root.is_dir():
             for path in self.root.iterdir():
-                if not path.is_symlink() and (path / "campaign.json").exists():
+                if not path.is_symlink() and (path / kind.plan_file).exists():
                     yield path.name
 
     @classmethod

@@ -5,6 +5,7 @@ A pid alone is no identity: numbers are reused. A process is named here by its p
 run that no file knows of, even when lockbench is killed with SIGKILL right after the fork.
 """
 
+import contextlib
 import os
 import pwd
 import select
@@ -13,6 +14,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from bench.servers.spec import Launch
 
@@ -44,6 +47,12 @@ class ProcessId:
             return cls(int(pid), int(ticks), boot)
         except (OSError, ValueError):
             return None
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId | None":
+        """The process that has this number now; None when there is none, or only a zombie."""
+        stat = _stat_fields(pid)
+        return None if stat is None or stat[0] == "Z" else cls(pid, int(stat[19]), _boot_id())
 
     def alive(self) -> bool:
         """Is this very process there (and not a zombie)?"""
@@ -100,7 +109,8 @@ def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[by
 def stop(process: ProcessId, stop_signal: str, within_s: float) -> bool:
     """End one process: politely, then with SIGKILL. True when it was there and is gone; False when it was not there.
 
-    SIGCONT goes with each signal, since a paused process would not act on a polite one.
+    SIGCONT goes with the polite signal, to the processes below as well: a paused process would not act on it, and a
+    PostgreSQL whose sessions are paused would wait for them.
     """
     if not process.alive():
         return False
@@ -114,23 +124,38 @@ def stop(process: ProcessId, stop_signal: str, within_s: float) -> bool:
         for number in (signal.Signals[stop_signal], signal.SIGKILL):
             signal.pidfd_send_signal(watch, number)
             if number != signal.SIGKILL:
-                signal.pidfd_send_signal(watch, signal.SIGCONT)
-            if _ended(watch, within_s):
+                for member in family(process.pid):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        member.resume()
+            if ended(watch, within_s):
                 return True
         raise TimeoutError(f"process {process.pid} did not end within {within_s:g} s of SIGKILL")
     except ProcessLookupError:
         return True
     finally:
         os.close(watch)
-        _reap(process.pid)
+        reap(process.pid)
 
 
-def _ended(watch: int, within_s: float) -> bool:
+def family(pid: int) -> list[psutil.Process]:
+    """A process and everything below it, itself first; empty when it is gone.
+
+    By parentage: PostgreSQL gives each of its processes a session and process group of its own.
+    """
+    try:
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def ended(watch: int, within_s: float) -> bool:
+    """Does the process behind a pidfd end in time?"""
     ready, _, _ = select.select([watch], [], [], within_s)
     return bool(ready)
 
 
-def _reap(pid: int) -> None:
+def reap(pid: int) -> None:
     """Collect the exit status where the process is our own child, so that no zombie stays."""
     try:
         os.waitpid(pid, os.WNOHANG)

@@ -1,5 +1,6 @@
 """Brings server sets up, proves them, reports on them and takes them down, wherever they come from."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -11,15 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from bench.errors import LockbenchError
-from bench.servers import compose
+from bench.servers import compose, freezing
 from bench.servers.accounts import can_enter, hand_over
 from bench.servers.endpoint import Endpoint
 from bench.servers.interruption import uninterrupted
 from bench.servers.ports import claim_ports, free_ports
-from bench.servers.process import start, stop
+from bench.servers.process import ProcessId, start, stop
 from bench.servers.readiness import until_ready
 from bench.servers.settings import Settings, endpoint_from_url, load_settings
-from bench.servers.spec import Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.state import NodeState, RunningSet, StateFile, exclusive
 
 _STOP_WITHIN_S = 15.0
@@ -48,8 +49,8 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class _Starting:
-    """A native set between its first process and its proof."""
+class Starting:
+    """Native nodes of one set between their first process and their proof."""
 
     spec: ServerSpec
     nodes: tuple[NodeState, ...]
@@ -62,6 +63,7 @@ class Supervisor:
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
         self.home = home.resolve()
         self.settings = settings or Settings()
+        self._launches: dict[tuple[str, str], Launch] = {}  # as started by this object, by names of set and node
 
     @classmethod
     def default(cls) -> "Supervisor":
@@ -93,7 +95,7 @@ class Supervisor:
         """
         with exclusive(self.home, "supervisor"):
             running: dict[str, RunningSet] = {}
-            started: list[_Starting] = []
+            started: list[Starting] = []
             try:
                 for spec in specs:
                     alive = self._still_up(spec)
@@ -135,16 +137,17 @@ class Supervisor:
             return None
         return self._running(spec, source, proven)
 
-    def _launch(self, spec: ServerSpec, started: list[_Starting]) -> None:
+    def _launch(self, spec: ServerSpec, started: list[Starting]) -> None:
         found = spec.find()
         if isinstance(found, Missing):
             raise ServersError(f"{spec.title} needs {found.what}. Install it with: {found.install}")
         self._stop_strays(spec)
-        starting = _Starting(spec, self._lay_out(spec))
+        starting = Starting(spec, self._lay_out(spec))
         started.append(starting)  # before the first process, so that a failure half-way stops what there is
         launches = spec.prepare([state.node for state in starting.nodes], found)
         StateFile(self.home, spec.name).write("native", starting.nodes)
         for state, launch in zip(starting.nodes, launches, strict=True):
+            self._launches[spec.name, state.node.name] = launch
             starting.processes.append(start(launch, state.folder / "pid", state.log_path))
 
     def _lay_out(self, spec: ServerSpec) -> tuple[NodeState, ...]:
@@ -177,18 +180,14 @@ class Supervisor:
         digest = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
         return Path("/var/tmp") / f"lockbench-{digest}"
 
-    def _prove_all(self, starting: _Starting) -> RunningSet:
+    def _prove_all(self, starting: Starting) -> RunningSet:
         spec = starting.spec
         deadline = time.monotonic() + spec.ready_within_s
-        proven = []
-        for state, process in zip(starting.nodes, starting.processes, strict=True):
-            prove = partial(spec.prove, state.node, process.pid)
-            identity = until_ready(prove, deadline, state.node.name, process, state.log_path)
-            proven.append(replace(state, identity=identity))
+        proven = _prove_each(starting, deadline)
         settle = partial(spec.settle, [state.node for state in proven])
         until_ready(settle, deadline, spec.title, starting.processes[0], proven[0].log_path)
-        StateFile(self.home, spec.name).write("native", tuple(proven))
-        return self._running(spec, "native", tuple(proven))
+        StateFile(self.home, spec.name).write("native", proven)
+        return self._running(spec, "native", proven)
 
     def _attach(self, spec: ServerSpec, source: str) -> RunningSet:
         """Servers that are not our processes: the user's own, or containers."""
@@ -263,6 +262,35 @@ class Supervisor:
                 lines.append(NodeStatus(spec.name, state.node.name, source, address, _pid(state), identity, problem))
         return lines
 
+    def launch_again(self, spec: ServerSpec, node_names: Sequence[str]) -> Starting:
+        """Start nodes that have ended, as `up` of this object started them: same command, ports and folders.
+
+        Prove them with `prove_again`. What is in their folders is the caller's affair. Raises ServersError for a node
+        that still runs, or that this object did not start.
+        """
+        states = {state.node.name: state for state in self.running(spec).nodes}
+        starting = Starting(spec, tuple(states[name] for name in node_names))
+        for state in starting.nodes:
+            if (spec.name, state.node.name) not in self._launches:
+                raise ServersError(f"{state.node.name} was not started here: it cannot be started again")
+            if _pid(state) is not None:
+                raise ServersError(f"{state.node.name} still runs")
+        for state in starting.nodes:
+            launch = self._launches[spec.name, state.node.name]
+            starting.processes.append(start(launch, state.folder / "pid", state.log_path))
+        return starting
+
+    def prove_again(self, starting: Starting, deadline: float) -> tuple[NodeState, ...]:
+        """Wait until nodes that were launched again have proven themselves, and record who they are now.
+
+        `deadline` is on time.monotonic. Raises Died or TooLate.
+        """
+        proven = {state.node.name: state for state in _prove_each(starting, deadline)}
+        every = self.running(starting.spec).nodes
+        states = tuple(proven.get(state.node.name, state) for state in every)
+        StateFile(self.home, starting.spec.name).write("native", states)
+        return tuple(proven.values())
+
     # -- down ----------------------------------------------------------------------------------------------------
 
     def down(self, specs: Sequence[ServerSpec], progress: Progress = lambda _: None) -> list[str]:
@@ -274,6 +302,30 @@ class Supervisor:
                 stopped += self._stop_strays(spec)
                 shutil.rmtree(self._outside / spec.name, ignore_errors=True)  # nobody would look for data out there
             return stopped
+
+    def kill_all(self) -> list[str]:
+        """Kill every native server of this home, of whatever set, with all its processes; return the nodes' names.
+
+        For homes whose servers' data nobody will want. Stopped processes and strays of a killed lockbench are found.
+        """
+        killed: list[str] = []
+
+        def kill_one(pid_file: Path) -> None:
+            process = ProcessId.read(pid_file)
+            if process is not None and process.alive():
+                with contextlib.suppress(freezing.ProcessGone):
+                    freezing.kill(process)
+                    killed.append(pid_file.parent.name)
+            pid_file.unlink(missing_ok=True)
+
+        with exclusive(self.home, "supervisor"), uninterrupted("stopping servers"), contextlib.ExitStack() as each:
+            each.callback(shutil.rmtree, self._outside, ignore_errors=True)
+            for state_file in sorted((self.home / "servers").glob("*/state.json")):
+                each.callback(state_file.unlink)
+            for folder in (self.home / "servers", self._outside):
+                for pid_file in sorted(folder.glob("*/*/pid")):
+                    each.callback(kill_one, pid_file)  # the stack tries every one, also when one raises
+        return killed
 
     def _stop_strays(self, spec: ServerSpec) -> list[str]:
         known = StateFile(self.home, spec.name).read()
@@ -295,6 +347,15 @@ class Supervisor:
             (state.folder / "pid").unlink(missing_ok=True)
         StateFile(self.home, spec.name).remove()
         return stopped
+
+
+def _prove_each(starting: Starting, deadline: float) -> tuple[NodeState, ...]:
+    proven = []
+    for state, process in zip(starting.nodes, starting.processes, strict=True):
+        prove = partial(starting.spec.prove, state.node, process.pid)
+        identity = until_ready(prove, deadline, state.node.name, process, state.log_path)
+        proven.append(replace(state, identity=identity))
+    return tuple(proven)
 
 
 def _prove(spec: ServerSpec, source: str, state: NodeState) -> str:

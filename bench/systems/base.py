@@ -8,7 +8,7 @@ zero) are exceptions and are raised before anything is sent.
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -94,6 +94,12 @@ class Capabilities:
     ttl_granularity_ms: int = 1  # a lease may outlive its TTL by this much by design (ticks, whole seconds)
     ttl_min_ms: int = 1  # the smallest lease that the system honours as asked
     client_clock_matters: bool = False  # safety leans on the client's clock
+
+    def texts(self) -> dict[str, str]:
+        """Every field as text, for a record: "" where there is none, several values joined by commas."""
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        joined = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        return {name: "" if value is None else str(value) for name, value in joined.items()}
 
 
 @dataclass(frozen=True, slots=True)

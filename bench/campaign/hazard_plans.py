@@ -1,0 +1,90 @@
+"""Which hazard runs: scenarios x systems x their grid, in a seeded order.
+
+Safety shows in a single run, so the quick set plays each combination once; the full set plays a larger grid, six times,
+since times (recovery, hazard windows) need intervals over runs.
+"""
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bench import __version__
+from bench.campaign.execute import git_commit
+from bench.errors import LockbenchError
+from bench.hazards.scenario import Scenario, load_scenario, scenario_names
+from bench.records.hazards import HazardCampaign, HazardPlan
+from bench.systems.registry import system
+
+QUICK = "quick"
+FULL = "full"
+REPETITIONS = {QUICK: 1, FULL: 6}
+
+
+def choose_scenarios(names: Sequence[str]) -> tuple[Scenario, ...]:
+    """Scenarios by name; `all` is every one. Raises ScenarioError with the names that exist."""
+    wanted = [one for name in names for one in (scenario_names() if name == "all" else [name])]
+    return tuple(load_scenario(name) for name in dict.fromkeys(wanted))
+
+
+def plan_hazards(
+    campaign_id: str,
+    scenarios: Sequence[Scenario],
+    systems: Sequence[str],
+    mode: str,
+    repetitions: int,
+    seed: int,
+    explicit: bool = False,
+) -> HazardCampaign:
+    """The campaign. `systems` may hold `all`: those that each scenario names for the mode.
+
+    `explicit`: the scenarios were named one by one, so that also those outside the quick set are played. Raises
+    LockbenchError for a system that none of the scenarios is about.
+    """
+    cells = []
+    for scenario in scenarios:
+        grid = scenario.full if mode == FULL else scenario.quick
+        if grid is None and not explicit:
+            continue
+        for name in _systems_of(scenario, systems, mode):
+            cells += [(scenario.name, name, values) for values in scenario.combinations(grid or {}, name)]
+    if not cells:
+        about = ", ".join(dict.fromkeys(name for one in scenarios for name in one.systems))
+        raise LockbenchError(f"nothing to play on {', '.join(systems)}: these scenarios are about {about}")
+    order = random.Random(seed)
+    plans: list[HazardPlan] = []
+    counted: dict[tuple[str, str], int] = {}
+    for repetition in range(1, repetitions + 1):
+        block = list(cells)
+        order.shuffle(block)  # drift of the machine falls on all cells alike
+        for scenario_name, name, values in block:
+            number = counted[scenario_name, name] = counted.get((scenario_name, name), 0) + 1
+            plans.append(
+                HazardPlan(
+                    campaign_id=campaign_id,
+                    run_id=f"{scenario_name}-{name}-{number:02d}",
+                    position=len(plans),
+                    scenario=scenario_name,
+                    system=name,
+                    parameters=values,
+                    repetition=repetition,
+                    seed=order.randrange(2**31),
+                )
+            )
+    return HazardCampaign(
+        campaign_id=campaign_id,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        mode=mode,
+        seed=seed,
+        lockbench_version=__version__,
+        git_commit=git_commit(),
+        runs=tuple(plans),
+    )
+
+
+def _systems_of(scenario: Scenario, wanted: Sequence[str], mode: str) -> Sequence[str]:
+    for name in wanted:
+        if name != "all":
+            system(name)  # raises for a name that does not exist
+    if "all" in wanted:
+        return scenario.quick_systems if mode == QUICK and scenario.quick_systems else scenario.systems
+    return [name for name in scenario.systems if name in wanted]

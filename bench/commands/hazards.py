@@ -1,0 +1,145 @@
+"""`lockbench hazard list | run`: real faults on real lock holders, and who wrote what."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import typer
+from rich.table import Table
+
+from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
+from bench.errors import LockbenchError
+from bench.records.store import HazardFolder, Store
+from bench.servers.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from bench.campaign.hazard_execute import HazardRunEnd
+
+app = typer.Typer(help="Pause, kill, cut off and clock-shift real lock holders, and see who wrote what.")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add `hazard` to the app."""
+    parent.add_typer(app, name="hazard", no_args_is_help=True)
+
+
+@app.command("list")
+def list_scenarios(as_json: bool = typer.Option(False, "--json", help="Print the scenarios as JSON.")) -> None:
+    """Show every scenario: what happens, and on which systems.
+
+    Example: lockbench hazard list
+    """
+    from bench.campaign.hazard_plans import choose_scenarios
+
+    scenarios = choose_scenarios(["all"])
+    if as_json:
+        print_json([one.model_dump(mode="json", include={"name", "title", "fault", "systems"}) for one in scenarios])
+        return
+    table = Table("scenario", "what happens", "fault", "systems")
+    for one in scenarios:
+        table.add_row(one.name, one.title, one.fault, ", ".join(one.systems))
+    OUT.print(table)
+
+
+@app.command()
+def run(
+    scenarios: list[str] = typer.Argument(None, help="Scenarios (see `lockbench hazard list`), or all."),
+    systems: str = typer.Option("all", "--system", "-s", help="Systems, separated by commas, or all."),
+    quick: bool = typer.Option(False, "--quick", help="The quick set (the default): every hazard once, in minutes."),
+    full: bool = typer.Option(False, "--full", help="Larger grids, six times each; takes hours, and can be resumed."),
+    repetitions: int = typer.Option(0, "--repetitions", "-n", min=0, help="How often; 0: as the mode says."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the order; 0: a new one."),
+    name: str = typer.Option("", "--name", help="Name of the campaign; default: date, time and mode."),
+    resume: str = typer.Option("", "--resume", help="Go on with this campaign (latest-hazards: the last one)."),
+    as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
+) -> None:
+    """Play scenarios on servers of the lab's own and print what came of each run.
+
+    Examples: lockbench hazard run gc-pause --system redis,etcd;  lockbench hazard run all;  lockbench hazard run
+    --resume latest-hazards
+    """
+    from bench.campaign.hazard_execute import run_hazards
+    from bench.campaign.hazard_plans import FULL, QUICK, REPETITIONS, choose_scenarios, plan_hazards
+    from bench.campaign.hazard_resume import hazards_left, resume_hazards
+
+    if quick and full:
+        raise LockbenchError("--quick and --full exclude each other: choose one")
+    if resume:
+        if scenarios or full or quick or name:
+            raise LockbenchError("--resume goes on with the campaign's own plan: leave out scenarios, mode and name")
+        folder = Store.default().open_hazards(resume)
+        left = hazards_left(folder)
+        with _told_how_to_resume(folder.path.name), _shown_runs(len(left)) as (step, ended):
+            resume_hazards(folder, Supervisor.default(), progress=step, on_run_end=ended)
+        _tell_end(folder, as_json)
+        return
+    if not scenarios:
+        raise LockbenchError("name a scenario, or all: `lockbench hazard list` shows them")
+    mode = FULL if full else QUICK
+    campaign_id = name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hazards-{mode}"
+    wanted = [one.strip() for one in systems.split(",") if one.strip()]
+    explicit = "all" not in scenarios
+    campaign = plan_hazards(
+        campaign_id,
+        choose_scenarios(scenarios),
+        wanted,
+        mode,
+        repetitions or REPETITIONS[mode],
+        seed or secrets.randbits(31),
+        explicit,
+    )
+    with _told_how_to_resume(campaign_id), _shown_runs(len(campaign.runs)) as (step, ended):
+        folder = run_hazards(campaign, Store.default(), Supervisor.default(), progress=step, on_run_end=ended)
+    _tell_end(folder, as_json)
+
+
+@contextmanager
+def _shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[["HazardRunEnd"], None]]]:
+    with campaign_progress() as bar:
+        task = bar.add_task("starting", total=total)
+
+        def ended(end: "HazardRunEnd") -> None:
+            bar.advance(task)
+            if end.note or not ERR.is_terminal:
+                note = f": {end.note}" if end.note else ""
+                bar.console.print(f"{end.plan.run_id}: {end.state}{note}", highlight=False)
+
+        yield lambda step: bar.update(task, description=step), ended
+
+
+@contextmanager
+def _told_how_to_resume(campaign_id: str) -> Iterator[None]:
+    try:
+        yield
+    except SystemExit:
+        if campaign_id in Store.default().names(HazardFolder):
+            ERR.print(f"`lockbench hazard run --resume {campaign_id}` goes on with it", highlight=False)
+        raise
+
+
+def _tell_end(folder: HazardFolder, as_json: bool) -> None:
+    """The findings of every run."""
+    runs = [run for run in folder.runs() if (run.path / "checked.json").exists()]
+    if as_json:
+        print_json(
+            {
+                "campaign": str(folder.path),
+                "runs": {run.plan.run_id: run.checked.model_dump(mode="json") for run in runs},
+            }
+        )
+        return
+    table = Table("scenario", "system", "parameters", "trial", "overlap s", "stale accepted", "stale refused")
+    for run in runs:
+        for trial in run.checked.trials:
+            table.add_row(
+                run.plan.scenario,
+                run.plan.system,
+                f"fence {run.plan.parameters.get('fence', '-')}",
+                " ".join(f"{name} {value}" for name, value in trial.parameters.items()),
+                f"{trial.overlap_ns / 1e9:.3f}",
+                str(trial.stale_accepted),
+                str(trial.stale_refused),
+            )
+    OUT.print(table)

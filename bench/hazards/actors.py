@@ -1,0 +1,181 @@
+"""Actors as the stage sees them: asked, stopped, resumed, killed, and always brought to an end."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from bench.errors import LockbenchError
+
+STARTS_WITHIN_S = 30.0
+CONFIRMED_WITHIN_S = 5.0
+ENDS_WITHIN_S = 5.0
+_LOOK_EVERY_S = 0.0002
+_LOOK_FOR_END_EVERY_S = 0.1
+
+Message = dict[str, Any]
+
+
+class ActorFailed(LockbenchError):
+    """An actor ended by itself, did not answer in time, or would not be stopped: the staging is void."""
+
+
+class Interrupted(Exception):
+    """Someone asked for an end; everything on the way out is put right."""
+
+
+class ActorProcess:
+    """One actor's process. It is our child and not yet waited for, so its pid can be no other's."""
+
+    def __init__(self, name: str, log: TextIO) -> None:
+        self.name = name
+        self.alive = True
+        self._log = log
+        self._next_id = 0
+        self._answers: dict[int, Message] = {}
+        self._arrived = threading.Condition()
+        self._messages: list[Message] = []
+        self._failure = ""
+        self._ready = threading.Event()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.hazards.actor", name, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,  # Ctrl-C at the terminal reaches the stage only
+        )
+        self._reader = threading.Thread(target=self._read, name=f"actor {name}", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Raises ActorFailed when the process does not come up."""
+        if not self._ready.wait(STARTS_WITHIN_S) or self._failure:
+            raise ActorFailed(f"actor {self.name} did not start; see {self._log.name}")
+
+    def send(self, do: str, **request: Any) -> int:
+        """Ask for something; the answer is fetched by `answer`. Returns the request's number."""
+        self._next_id += 1
+        assert self._process.stdin is not None
+        try:
+            if self._failure:
+                raise BrokenPipeError  # its end was seen before the pipe's
+            self._process.stdin.write(json.dumps({"id": self._next_id, "do": do, **request}) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as gone:
+            raise ActorFailed(f"actor {self.name} is gone; see {self._log.name}") from gone
+        return self._next_id
+
+    def answer(self, number: int, within_s: float, stopped: Callable[[], bool], expected: str | None = None) -> Message:
+        """The answer to one request. Raises ActorFailed when there is none in time, or another than `expected`;
+        Interrupted when `stopped` says so."""
+        deadline = time.monotonic() + within_s
+        with self._arrived:
+            while number not in self._answers:
+                left_s = deadline - time.monotonic()
+                if stopped():
+                    raise Interrupted
+                if self._failure or left_s <= 0:
+                    why = self._failure or f"gave no answer to request {number} within {within_s:.1f} s"
+                    raise ActorFailed(f"actor {self.name} {why}; see {self._log.name}")
+                self._arrived.wait(min(left_s, _LOOK_FOR_END_EVERY_S))
+            answer = self._answers.pop(number)
+        if expected is not None and answer["outcome"] != expected:
+            raise ActorFailed(f"actor {self.name} answered {answer['outcome']} ({answer.get('reason', '')})")
+        return answer
+
+    def take_messages(self) -> list[Message]:
+        """What the actor said since the last call, in its order, answers excepted."""
+        with self._arrived:
+            taken, self._messages = self._messages, []
+        return taken
+
+    def pause(self) -> int:
+        """SIGSTOP; returns the instant at which every thread of the process was seen to be stopped."""
+        os.kill(self.pid, signal.SIGSTOP)
+        return _confirmed(f"actor {self.name} to stop", lambda: all(state == "T" for state in _thread_states(self.pid)))
+
+    def resume(self) -> int:
+        """SIGCONT; returns the instant just before it was sent: what was stopped can run from there on."""
+        resumed_ns = time.monotonic_ns()
+        os.kill(self.pid, signal.SIGCONT)
+        _confirmed(f"actor {self.name} to go on", lambda: "T" not in _thread_states(self.pid))
+        return resumed_ns
+
+    def kill(self) -> int:
+        """SIGKILL; returns the instant at which the process was gone. What it had said is still read."""
+        self.alive = False
+        self._process.kill()
+        self._process.wait(CONFIRMED_WITHIN_S)
+        gone_ns = time.monotonic_ns()
+        self._reader.join(CONFIRMED_WITHIN_S)
+        return gone_ns
+
+    def end(self) -> None:
+        """Leave no process behind, whatever state it is in: politely first, so that its sessions end."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if self._process.poll() is None:
+            os.kill(self.pid, signal.SIGCONT)
+            with contextlib.suppress(BrokenPipeError):  # it ended this very moment, which is what is wanted
+                self._process.stdin.close()
+            try:
+                self._process.wait(ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self.alive = False
+        self._reader.join(CONFIRMED_WITHIN_S)
+        self._process.stdout.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue  # the last line of a killed process may be cut short
+            with self._arrived:
+                if message["say"] == "answer":
+                    self._answers[message["id"]] = message
+                elif message["say"] == "ready":
+                    self._ready.set()
+                else:
+                    self._messages.append(message)
+                self._arrived.notify_all()
+        with self._arrived:
+            self._failure = "ended"
+            self._ready.set()
+            self._arrived.notify_all()
+
+
+def _thread_states(pid: int) -> list[str]:
+    """The state letter of every thread (proc(5)); the empty list when there is no such process."""
+    states = []
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+        except OSError:
+            continue  # this thread ended while we looked
+    return states
+
+
+def _confirmed(what: str, seen: Callable[[], bool]) -> int:
+    """Wait until something is seen to be so; returns when. Raises ActorFailed past the deadline."""
+    deadline = time.monotonic() + CONFIRMED_WITHIN_S
+    while not seen():
+        if time.monotonic() >= deadline:
+            raise ActorFailed(f"waited {CONFIRMED_WITHIN_S:g} s in vain for {what}")
+        time.sleep(_LOOK_EVERY_S)  # pace: the kernel tells nobody when a process has stopped
+    return time.monotonic_ns()

@@ -1,0 +1,104 @@
+"""The actors of a run with their proxies: started together, replaced when killed, ended together."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Self, TextIO
+
+from bench.hazards.actors import ActorProcess, Message
+from bench.hazards.resources.base import Place
+from bench.hazards.scenario import ActorPart
+from bench.servers.endpoint import Endpoint
+from bench.servers.proxy import FaultProxy
+from bench.systems.registry import System
+
+ANSWERS_WITHIN_S = 20.0  # beyond what a request was allowed to take: opening a session on a busy machine, mostly
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage:
+    """Where actors find what they use."""
+
+    system: System
+    endpoint: Endpoint
+    resource_kind: str
+    place: Place
+    log: TextIO  # standard error of the actors
+    stopped: Callable[[], bool]  # has someone asked for an end?
+
+
+class Cast:
+    """One set of actors by name. A context manager: at its end every process is gone and every proxy closed."""
+
+    def __init__(self, parts: Mapping[str, ActorPart], backstage: Backstage) -> None:
+        self._parts = parts
+        self._backstage = backstage
+        self._actors: dict[str, ActorProcess] = {}
+        self._proxies: dict[str, list[FaultProxy]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            for name, part in self._parts.items():
+                if part.proxied:
+                    targets = self._backstage.endpoint.addresses
+                    self._proxies[name] = [self._stack.enter_context(FaultProxy(target)) for target in targets]
+            self.complete()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for actor in self._actors.values():
+            actor.end()
+        self._stack.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._parts)
+
+    def actor(self, name: str) -> ActorProcess:
+        return self._actors[name]
+
+    def proxies(self, name: str) -> list[FaultProxy]:
+        """One proxy a server, in node order."""
+        return self._proxies[name]
+
+    def complete(self) -> None:
+        """Start the actors that are missing, all side by side."""
+        fresh = [name for name in self._parts if name not in self._actors or not self._actors[name].alive]
+        for name in fresh:
+            if name in self._actors:
+                self._actors[name].end()
+            self._actors[name] = ActorProcess(name, self._backstage.log)
+        for name in fresh:
+            self._actors[name].wait_ready()
+
+    def open(self, ttl_ms: int) -> None:
+        """Give every actor a session of its own (the lease belongs to the session in some systems)."""
+        numbers = {}
+        for name, part in self._parts.items():
+            endpoint = self._backstage.endpoint
+            if part.proxied:
+                endpoint = endpoint.at(tuple(proxy.address for proxy in self._proxies[name]))
+            numbers[name] = self._actors[name].send(
+                "open",
+                system_name=self._backstage.system.name,
+                endpoint=endpoint.to_tree(),
+                ttl_ms=ttl_ms,
+                call_timeout_ms=part.call_timeout_ms,
+                variant=part.variant,
+                resource_kind=self._backstage.resource_kind,
+                place=dict(self._backstage.place),
+            )
+        for name, number in numbers.items():
+            self.collect(name, number, ANSWERS_WITHIN_S, "opened")
+
+    def ask(self, name: str, do: str, **request: Any) -> Message:
+        """One request and its answer."""
+        return self.collect(name, self._actors[name].send(do, **request), ANSWERS_WITHIN_S)
+
+    def collect(self, name: str, number: int, within_s: float, expected: str | None = None) -> Message:
+        """The answer to an earlier request. Raises ActorFailed when there is none, or when it is not the expected."""
+        return self._actors[name].answer(number, within_s, self._backstage.stopped, expected)

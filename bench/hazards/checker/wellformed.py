@@ -1,0 +1,31 @@
+"""Refuses histories that contradict themselves: no conclusion may be drawn from those."""
+
+from bench.records.hazards import Trial
+
+
+def require_wellformed(trial: Trial) -> None:
+    """Raise ValueError, naming trial and event, for what cannot have been recorded as it happened.
+
+    A grant of which the history has two beliefs; a write under a grant that no belief in its key has; an event that
+    ends before it begins.
+    """
+    key_of: dict[str, str] = {}
+    for belief in trial.beliefs:
+        if belief.grant in key_of:
+            raise ValueError(f"trial {trial.name}: two beliefs in grant {belief.grant}, which is to be one client's")
+        key_of[belief.grant] = belief.key
+        until_ns = trial.ended_ns if belief.until_ns is None else belief.until_ns
+        if not belief.asked_ns <= belief.from_ns <= until_ns:
+            raise ValueError(
+                f"trial {trial.name}: grant {belief.grant} was asked for at {belief.asked_ns}, told at "
+                f"{belief.from_ns} and given up at {until_ns}: not in this order"
+            )
+    for write in trial.writes:
+        if key_of.get(write.grant) != write.key:
+            raise ValueError(
+                f"trial {trial.name}: {write.actor} wrote {write.key} under grant {write.grant}, "
+                "which nobody was told of for this key"
+            )
+    for ask in trial.asks:
+        if ask.answered_ns is not None and ask.answered_ns < ask.asked_ns:
+            raise ValueError(f"trial {trial.name}: {ask.actor} was answered before it asked, at {ask.asked_ns}")

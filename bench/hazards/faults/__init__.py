@@ -1,0 +1,1 @@
+"""What is done to processes, networks, clocks and servers: each fault in force, confirmed, and over again."""

@@ -1,0 +1,43 @@
+"""The fault contract. A fault has two halves; what is between them is one window of the history."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bench.records.hazards import Scalar
+
+if TYPE_CHECKING:
+    from bench.hazards.cast import Cast
+    from bench.hazards.lab.lab import Lab
+    from bench.hazards.lab.servers import LabServers
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a fault may strike: the actors and their proxies, and the servers of the lock's system."""
+
+    cast: "Cast"
+    lab: "Lab"
+    servers: "LabServers | None"
+    key: str
+    values: Mapping[str, Scalar]  # the trial's parameters, `system` included
+    notes: dict[str, str]  # of the trial: a fault may leave a word for the record
+    measures: dict[str, float]  # of the trial: and a number
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A fault that has struck, as confirmed. `over` ends it and returns the instant from which it is no more; None: the
+    fault is an instant, and there is nothing to end. `over` is called once, also when a trial breaks off."""
+
+    began_ns: int
+    confirmed: str
+    over: Callable[[], int] | None = None
+    amount: float | None = None
+    unit: str = ""
+    target: str = field(default="")  # where the step named no one node: the one that was struck
+
+
+Strike = Callable[
+    [Scene, str, Mapping[str, Any]], InForce
+]  # scene, target, the step's other arguments (durations in ms)

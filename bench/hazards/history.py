@@ -1,0 +1,76 @@
+"""From what actors said, and what the resource logged, to the history of a trial."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bench.hazards.actors import Message
+from bench.hazards.resources.base import Judged
+from bench.records.hazards import Ask, Belief, EndOfBelief, Write
+
+
+def asks_of(actor: str, messages: Sequence[Message]) -> tuple[Ask, ...]:
+    """Every acquire of one actor, also one that it did not live to see answered."""
+    asks: dict[int, Ask] = {}
+    for message in messages:
+        if message["say"] == "asking":
+            asks[message["asked_ns"]] = Ask(
+                actor=actor,
+                key=message["key"],
+                asked_ns=message["asked_ns"],
+                answered_ns=None,
+                outcome="",
+                waited=message["waited"],
+            )
+        elif message["say"] == "asked":
+            told = {name: message[name] for name in ("answered_ns", "outcome", "reason")}
+            asks[message["asked_ns"]] = asks[message["asked_ns"]].model_copy(update=told)
+    return tuple(asks.values())
+
+
+def beliefs_of(actor: str, messages: Sequence[Message], killed_ns: int | None) -> tuple[Belief, ...]:
+    """Every grant of one actor, with the time in which it believed in it. The dead believe nothing."""
+    beliefs: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        if message["say"] == "held":
+            fields = {name: value for name, value in message.items() if name != "say"}
+            beliefs[message["grant"]] = {**fields, "until_ns": None, "ended_by": EndOfBelief.NONE, "renewals": 0}
+        elif message["say"] == "renewed":
+            belief = beliefs[message["grant"]]
+            belief["lease_until_ns"] = message["lease_until_ns"]
+            belief["renewals"] += 1
+        elif message["say"] == "ended":
+            beliefs[message["grant"]].update(until_ns=message["at_ns"], ended_by=EndOfBelief(message["by"]))
+    if killed_ns is not None:
+        for belief in beliefs.values():
+            if belief["until_ns"] is None:
+                belief.update(until_ns=killed_ns, ended_by=EndOfBelief.KILLED)
+    return tuple(Belief(actor=actor, **belief) for belief in beliefs.values())
+
+
+def writes_of(actor: str, messages: Sequence[Message], log: Iterable[Judged]) -> tuple[Write, ...]:
+    """Every write of one actor. Where no answer came, the resource's own log says whether it was judged, and how."""
+    logged: Mapping[str, Judged] = {one.attempt_id: one for one in log}
+    writes: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        if message["say"] == "writing":
+            writes[message["attempt_id"]] = {
+                **{name: message[name] for name in ("key", "grant", "token", "fence", "sent_ns", "value_read")},
+                "value_written": message["value"],
+                **_UNANSWERED,
+            }
+        elif message["say"] == "wrote":
+            told = {name: value for name, value in message.items() if name not in ("say", "attempt_id")}
+            writes[message["attempt_id"]].update(told)
+    for attempt_id, write in writes.items():
+        judged = logged.get(attempt_id)
+        if write["accepted"] is None and judged is not None:
+            write.update(
+                order=judged.order,
+                accepted=judged.accepted,
+                highest_before=judged.highest_before,
+                value_before=judged.value_before,
+            )
+    return tuple(Write(actor=actor, **write) for write in writes.values())
+
+
+_UNANSWERED = {"answered_ns": None, "order": 0, "accepted": None, "highest_before": 0, "value_before": 0, "reason": ""}

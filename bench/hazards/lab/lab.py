@@ -1,0 +1,113 @@
+"""The hazard lab: private native servers that exist to be broken, and that nobody ever finds running afterwards.
+
+They live in a supervisor's home of their own, `<home>/lab`, so that the servers of `lockbench up` are never touched.
+They are killed at the end, however it ends; when lockbench itself is killed, its guardian does it.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
+from bench.hazards.lab.servers import LabClosed, LabServers
+from bench.servers.interruption import uninterrupted
+from bench.servers.process import ProcessId
+from bench.servers.settings import SERVER_SETS, ServerSettings, Settings
+from bench.servers.spec import ServerSpec
+from bench.servers.state import exclusive
+from bench.servers.supervisor import Progress, Supervisor
+
+# Whatever lockbench.toml says: a server of the user's own, or a container, is not broken here.
+_NATIVE = Settings(servers={name: ServerSettings(source="native") for name in SERVER_SETS})
+
+
+class Lab:
+    """Server sets, up and proven, one object each. Sets may be broken side by side, each by one thread."""
+
+    def __init__(self, supervisor: Supervisor, guardian: Guardian, specs: Sequence[ServerSpec]) -> None:
+        self.supervisor = supervisor
+        self._guardian = guardian
+        self._turn = threading.Lock()
+        self._closed = False
+        self._sets = {spec.name: LabServers(self.supervisor, spec, self.turn) for spec in specs}
+
+    def servers(self, set_name: str) -> LabServers:
+        """One set, by the name of its spec. Raises ValueError with the names there are."""
+        if set_name not in self._sets:
+            raise ValueError(f"the lab has no servers {set_name!r}: it has {', '.join(self._sets)}")
+        return self._sets[set_name]
+
+    def guard(self, pid: int) -> None:
+        """Have a process killed by the guardian, stopped or not, should this lockbench be killed. For actors, which a
+        fault may have stopped: they would stay stopped for ever."""
+        process = ProcessId.of(pid)
+        if process is not None:
+            self._guardian.watch(process)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """A block in which a process of the lab is started or signalled: one at a time, and none once the lab closes.
+
+        Without it, a thread that is half-way through a fault could start a server behind the back of the closing.
+        """
+        with self._turn:
+            if self._closed:
+                raise LabClosed("the hazard lab is closed")
+            yield
+
+    def mend(self) -> None:
+        """Mend every set; see `LabServers.mend`. Not while another thread breaks one."""
+        with ExitStack() as every:  # each is tried, also after another has failed; the last failure is raised
+            for servers in self._sets.values():
+                every.callback(servers.mend)
+
+    def broken(self) -> list[str]:
+        """What is not as it was, in words; empty: everything is."""
+        found = [] if self._guardian.alive() else ["the lab's guardian has ended"]
+        for servers in self._sets.values():
+            found += servers.broken()
+        return found
+
+    def close(self) -> None:
+        """Kill every server. Idempotent."""
+        with self._turn:
+            self._closed = True
+            with ExitStack() as every:
+                every.callback(self.supervisor.kill_all)
+                for servers in self._sets.values():
+                    every.callback(servers.let_go)
+
+
+@contextmanager
+def open_lab(
+    home: Path,
+    specs: Sequence[ServerSpec],
+    progress: Progress = lambda _: None,
+) -> Iterator[Lab]:
+    """Have private servers for a block; `home` is the user's (LOCKBENCH_HOME or .lockbench).
+
+    Raises HomeBusy when another lockbench has the lab; ServersError, Died or TooLate when a server does not come up.
+    """
+    home = home.resolve()
+    guardian: Guardian | None = None
+    try:
+        with exclusive(home, LOCK):
+            supervisor = Supervisor(folder_of(home), _NATIVE)
+            supervisor.kill_all()  # strays of a lab whose guardian was killed too
+            guardian = Guardian(home)
+            lab = Lab(supervisor, guardian, specs)
+            try:
+                supervisor.up(specs, progress)
+                yield lab
+            finally:
+                with uninterrupted("stopping the hazard lab's servers"):
+                    lab.close()
+                    # Sent away only when the closing has come to its end. An interruption that falls into the few
+                    # instructions where it is not held back leaves the guardian to finish, as does a server that
+                    # would not die.
+                    guardian.dismiss()
+                    guardian = None
+    finally:
+        if guardian is not None:
+            guardian.leave()

@@ -1,0 +1,87 @@
+"""A Redis replica in the lab, and the failover that loses what was not yet replicated.
+
+The instant between a primary's answer and its replication is made as long as a scenario wants: the link between the two
+goes through a fault proxy, which is cut as a pulled cable is. What was written before the cut is in both, what is
+written after it is in the primary alone: no chance decides.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+
+from bench.records.hazards import FaultWindow
+from bench.servers import freezing
+from bench.servers.endpoint import Endpoint
+from bench.servers.proxy import FaultProxy
+from bench.servers.readiness import until_ready
+from bench.servers.spec import Node
+from bench.servers.supervisor import Supervisor
+from bench.systems.redis import replication
+
+_IN_STEP_WITHIN_S = 20.0
+_SPEC = replication.ReplicaServers()
+
+
+class Replica:
+    """A second redis-server beside the primary, attached to it. Made and removed by `LabServers`."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        turn: Callable[[], AbstractContextManager[None]],
+        primary: Node,
+        variant: Mapping[str, str],
+    ) -> None:
+        self.node_name = _SPEC.node_names[0]
+        self.primary = primary
+        self._supervisor = supervisor
+        self._turn = turn
+        self._link = FaultProxy((primary.host, primary.port))
+        with turn():
+            running = supervisor.up([_SPEC])[_SPEC.name]
+        (self._state,) = running.nodes
+        self.node = self._state.node
+        self.endpoint: Endpoint = running.endpoint  # of the replica: where clients go once it is promoted
+        replication.follow(self.node, primary, self._link.address)
+        self.in_step()
+        supervisor.configure(_SPEC, variant)  # as durable as its primary; waits until all that was copied is on disk
+
+    def in_step(self) -> int:
+        """Wait until the replica has all that the primary has; the offset of both. Raises TooLate."""
+        ask = partial(replication.in_step, self.node, self.primary)
+        return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, self.node_name)
+
+    def cut(self) -> FaultWindow:
+        """Pull the cable between primary and replica, once in step. Neither is told; `promote` or `mend` ends it."""
+        offset = self.in_step()
+        self._link.drop()
+        told = f"both at offset {offset}; then the proxy between them forwards nothing"
+        began_ns = time.monotonic_ns()
+        return FaultWindow(kind="partition", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)
+
+    def promote(self) -> FaultWindow:
+        """Make the replica a primary of its own. An instant: from here on it takes writes, at `endpoint`.
+
+        What the proxy held back is lost, as it is with a primary that died.
+        """
+        offset = replication.promote(self.node)
+        began_ns = time.monotonic_ns()
+        self._link.close()
+        told = f"role master, at offset {offset}"
+        return FaultWindow(kind="failover", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)
+
+    def let_go(self) -> None:
+        """Close the link. Idempotent."""
+        self._link.close()
+
+    def remove(self) -> None:
+        """Stop the replica. Idempotent."""
+        self._link.close()
+        with self._turn():
+            process = self._state.process
+            if process is not None:
+                # Not politely: a redis-server that is about to write its append-only file refuses to end for a while.
+                with suppress(freezing.ProcessGone):
+                    freezing.kill(process)
+            self._supervisor.down([_SPEC])

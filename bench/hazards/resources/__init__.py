@@ -1,0 +1,1 @@
+"""What a lock protects: one interface, many kinds, each keeping the highest token and judging every write."""

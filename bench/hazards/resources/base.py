@@ -1,0 +1,133 @@
+"""The resource contract: a value that locks protect, which judges each write by its fencing token.
+
+The rule is *refuse token < highest*. "Refuse token <= highest", as it is often printed, refuses a holder's own second
+write: it is kept as `Rule.AT_MOST`, so that a run can show it. A write without a token cannot be judged and is taken:
+a system without tokens cannot be fenced, whatever the resource would check.
+
+The value is a counter: a writer reads it under its grant and writes what it read plus one, so that a lost update shows
+in the value itself (Kleppmann 2016, "How to do distributed locking").
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+Place = Mapping[str, Any]  # how an actor reaches a resource; ready for JSON. Never printed: it may hold credentials
+ANSWER_WITHIN_S = 5.0  # a resource that has not answered by then is unreachable
+
+
+class Rule(StrEnum):
+    """Which tokens a fencing resource refuses."""
+
+    BELOW = "below"  # token < highest: right
+    AT_MOST = "at_most"  # token <= highest: refuses a holder's own second write
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One write as its writer sends it. `attempt_id` is unique in the trial: it finds the attempt in the log when the
+    answer never came."""
+
+    attempt_id: str
+    actor: str
+    key: str
+    grant: str
+    token: int | None
+    fence: bool
+    rule: Rule
+    value_read: int
+    value: int
+
+    def to_tree(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> Self:
+        return cls(**{**tree, "rule": Rule(tree["rule"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What stands in the resource now. `highest` is the highest token it has accepted, 0 for none."""
+
+    value: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The resource's answer to one attempt. `order` counts all attempts on the key, from 1, in the order in which the
+    resource judged them: the only order there is."""
+
+    attempt_id: str
+    order: int
+    accepted: bool
+    highest_before: int
+    value_before: int
+
+
+class ResourceUnreachable(Exception):
+    """The resource gave no answer: the attempt may or may not have been judged."""
+
+
+class Resource(ABC):
+    """One connection of one actor to a resource. Used by one thread at a time."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def open(cls, place: Place) -> Self:
+        """Connect. Raises ResourceUnreachable."""
+
+    @abstractmethod
+    def read(self, key: str) -> Reading:
+        """The value and the highest token; a key never written has both 0. Raises ResourceUnreachable."""
+
+    @abstractmethod
+    def write(self, attempt: Attempt) -> Judged:
+        """Have one attempt judged and, if accepted, carried out, in one atomic step. Raises ResourceUnreachable.
+
+        An attempt is judged once: the same `attempt_id` sent again has the first verdict for its answer. A write whose
+        answer is lost is not sent again by this method: whether it was judged stands in the log.
+        """
+
+    @abstractmethod
+    def judged(self, key: str) -> Sequence[Judged]:
+        """Every attempt on `key` so far that was judged, in the resource's order. Raises ResourceUnreachable."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Idempotent; never raises."""
+
+
+class ResourceHost(ABC):
+    """The stage's side of a resource: brings it into being for a block, and reads its log afterwards.
+
+    What it keeps in a server lies apart from what locks keep there, and in a space of its own for each block, so that
+    every key is new in every block.
+    """
+
+    resource: ClassVar[type[Resource]]  # the actors' side
+
+    @abstractmethod
+    def hosted(self) -> AbstractContextManager[Place]:
+        """Have the resource for a block. Nothing of it is left running afterwards, however the block ends.
+
+        Raises LockbenchError when it cannot be had.
+        """
+
+    def judged(self, place: Place, key: str) -> Sequence[Judged]:
+        """Every attempt on `key` so far that the resource judged, in its order. Raises ResourceUnreachable."""
+        with closing(self.resource.open(place)) as connection:
+            return connection.judged(key)
+
+
+def accepts(fence: bool, rule: Rule, token: int | None, highest: int) -> bool:
+    """The rule itself, for resources whose judgement is made in Python; the others state it in their own language."""
+    if not fence or token is None:
+        return True
+    return token >= highest if rule is Rule.BELOW else token > highest

@@ -1,0 +1,155 @@
+"""One hazard run: a scenario on a system with one set of parameters, all its trials, as one history."""
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from bench.hazards.cast import Backstage, Cast
+from bench.hazards.checker import check_trial
+from bench.hazards.lab.lab import Lab
+from bench.hazards.resources.registry import NEEDS, host_of
+from bench.hazards.scenario import Scenario, duration_ms, filled
+from bench.hazards.stage import Played, Setting, Stage
+from bench.records.hazards import HazardHistory, HazardPlan, Scalar
+from bench.records.schema import Facts
+from bench.servers.endpoint import Endpoint
+from bench.systems.registry import system
+
+
+def server_sets_of(plan: HazardPlan, scenario: Scenario) -> tuple[str, ...]:
+    """Names of the server sets that a run uses: the lock's, and the resource's."""
+    spec = system(plan.system).servers
+    own = [spec.name] if spec is not None else []
+    kind = str(filled(scenario.resource, plan.parameters))
+    return tuple(dict.fromkeys([*own, *([NEEDS[kind]] if kind in NEEDS else [])]))
+
+
+def carry_out(
+    plan: HazardPlan,
+    scenario: Scenario,
+    full: bool,
+    lab: Lab,
+    log: TextIO,
+    stop: threading.Event,
+    progress: Callable[[str], None] = lambda _: None,
+) -> HazardHistory:
+    """Play every trial of a run. Raises Interrupted, LockbenchError; no actor and no fault outlives the call."""
+    entry = system(plan.system)
+    servers = lab.servers(entry.servers.name) if entry.servers is not None else None
+    kind = str(filled(scenario.resource, plan.parameters))
+    if servers is not None:
+        servers.configure(entry.server_variant)
+    host = host_of(kind, {name: lab.servers(name).endpoint for name in server_sets_of(plan, scenario)})
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with host.hosted() as place:
+        endpoint = servers.endpoint if servers is not None else Endpoint(())
+        backstage = Backstage(entry, endpoint, kind, place, log, stop.is_set)
+        setting = Setting(scenario, entry.default_wait, lab, servers, host, place, stop)
+        trials = _Trials(plan, scenario, full, setting, backstage, progress)
+        played = trials.play()
+        facts = trials.facts
+    return HazardHistory(
+        started_at=started_at,
+        trials=tuple(one.trial for one in played),
+        facts=facts,
+        source="native" if servers is not None else "none",
+        capabilities=entry.client_class.capabilities.texts(),
+        tags=entry.tags,
+        staging=tuple(f"trial {one.trial.name}: {word}" for one in played for word in one.staging),
+    )
+
+
+class _Trials:
+    """The trials of one run, `side_by_side` of them at a time, each with a cast of its own."""
+
+    def __init__(
+        self,
+        plan: HazardPlan,
+        scenario: Scenario,
+        full: bool,
+        setting: Setting,
+        backstage: Backstage,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._plan = plan
+        self._scenario = scenario
+        self._setting = setting
+        self._backstage = backstage
+        self._progress = progress
+        grid = scenario.full_trials if full and scenario.full_trials else scenario.trials
+        self._combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        self._names = map(str, itertools.count(1))
+        self.facts: Facts | None = None
+
+    def play(self) -> list[Played]:
+        """All of them, in the order of their combinations."""
+        waiting: queue.SimpleQueue[tuple[int, dict[str, Scalar]]] = queue.SimpleQueue()
+        for item in enumerate(self._combinations):
+            waiting.put(item)
+        played: dict[int, list[Played]] = {}
+
+        def work() -> None:
+            with Cast(self._scenario.actors, self._backstage) as cast:
+                while True:
+                    try:
+                        index, told = waiting.get_nowait()
+                    except queue.Empty:
+                        return
+                    played[index] = list(self._of_combination(cast, told))
+
+        workers = min(self._scenario.side_by_side, len(self._combinations))
+        # An actor dies with the thread that started it: the thread that plays a trial is the one that cast it.
+        with ThreadPoolExecutor(workers) as pool:
+            for ended in [pool.submit(work) for _ in range(workers)]:
+                ended.result()
+        return [one for index in sorted(played) for one in played[index]]
+
+    def _of_combination(self, cast: Cast, told: dict[str, Scalar]) -> Iterator[Played]:
+        search = self._scenario.search
+        if search is None:
+            yield self._one(cast, told)
+            return
+        values = {**self._plan.parameters, **told}
+        low = search.low
+        high = search.high if isinstance(search.high, int) else int(duration_ms(search.high, values))
+        # The invariant of the halving: `high` breaks the lock and everything up to `low - 1` was not seen to.
+        highest = self._one(cast, {**told, search.parameter: high})
+        yield highest
+        if highest.staging or not _breaks(highest):
+            return
+        while low < high:
+            middle = (low + high) // 2
+            tried = self._one(cast, {**told, search.parameter: middle})
+            yield tried
+            if tried.staging:
+                return
+            low, high = (low, middle) if _breaks(tried) else (middle + 1, high)
+
+    def _one(self, cast: Cast, told: dict[str, Scalar]) -> Played:
+        name = next(self._names)
+        self._progress(", ".join(f"{key} {value}" for key, value in told.items()) or "one trial")
+        values = {**self._plan.parameters, **told, "system": self._plan.system}
+        key = f"{self._plan.scenario}-{self._plan.run_id}-{name}"
+        stage = Stage(self._setting, cast, name, key, values, told)
+        played = stage.play()
+        if self.facts is None:
+            self.facts = self._asked_for_facts(cast)
+        return played
+
+    def _asked_for_facts(self, cast: Cast) -> Facts | None:
+        if self._setting.servers is None:
+            return None
+        for name in cast.names:
+            if cast.actor(name).alive:
+                told: Mapping[str, Any] = cast.ask(name, "facts")
+                if told["outcome"] == "told":
+                    return Facts(**told["facts"])
+        return None
+
+
+def _breaks(played: Played) -> bool:
+    return bool(check_trial(played.trial).overlaps)

@@ -1,0 +1,205 @@
+"""Scenarios: one YAML file each in `scenarios/`, in a small vocabulary that has nothing of processes or servers in it.
+
+What a file says is who does what, which fault strikes whom, and what is measured; how that is brought about on real
+servers is the stage's business (and, in a model, the simulator's). The vocabulary:
+
+    title, question    for people: what happens, and what the run answers
+    fault              the fault it is about: pause, kill, partition, clock_jump, restart, failover, nodes, ... or none
+    systems            names of the registry, in the order of the table; what `all` means
+    claims             ids of claims.csv that its runs are evidence for
+    actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
+                       {variant: {...}} goes to its lock client, {watchdog: "0.333 ttl"} renews while it holds
+    parameters         name: default. Units last in names; `ttl_ms` must be one
+    quick, full        name: [values]: the grid of each mode, one run a combination
+    trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
+                       own with actors of its own
+    search             {parameter, low, high}: within each trial's combination, the smallest whole value at which the
+                       history shows overlapping beliefs, by halving; each value tried is a trial
+    per_system         system: {parameter: default}, where one needs another TTL
+    exclusive          false where beliefs overlap by design
+    alone              true where the fault strikes servers: nothing else uses them meanwhile
+    resource           the kind of resource, or "$parameter"
+    steps              one after the other:
+        {actor: A, do: verb, ...}          ask, and wait for the answer; `later: true` does not wait, the answer is
+                                           collected by {await: A}. `expect`: outcomes without which the staging is void
+        {await: A}                         collect all answers of A
+        {fault: kind, target: T, ...}      in force, and confirmed, when the next step begins
+        {end: kind, target: T}             over, and confirmed
+        {pass: "1.6 ttl", since: instant}  let time pass; default since now. An instant is the name of a fault (its
+                                           begin), or `actor.verb` (its last answer), or `kind.end`
+        {measure: name_ms, from: instant, to: instant}
+      Any step may have `when: {parameter: value or [values]}`, also with `system`. Durations are "<number> ttl|ms|s",
+      and "$name" is replaced by a parameter wherever it stands.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bench.errors import LockbenchError
+from bench.records.hazards import Scalar
+
+FOLDER = Path(__file__).parent / "scenarios"
+_DURATION = re.compile(r"(?P<number>-?\d+(?:\.\d+)?) (?P<unit>ttl|ms|s)")
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+_KINDS_OF_STEP = ("actor", "await", "fault", "end", "pass", "measure")
+
+
+class ScenarioError(LockbenchError):
+    """A scenario's file is wrong, or there is none of that name; the message says which, and what to do."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Step(BaseModel):
+    """One step: of the kind whose key it has, with that kind's arguments beside it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    kind: str
+    subject: str  # the actor, the fault, the duration or the measure, by kind
+    when: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_kind(cls, tree: Any) -> Any:
+        if not isinstance(tree, Mapping):
+            raise ValueError(f"a step is a mapping, not {tree!r}")
+        kinds = [kind for kind in _KINDS_OF_STEP if kind in tree]
+        if len(kinds) != 1:
+            raise ValueError(f"a step has exactly one of {', '.join(_KINDS_OF_STEP)}: {dict(tree)!r}")
+        rest = {name: value for name, value in tree.items() if name != kinds[0]}
+        return {"kind": kinds[0], "subject": str(tree[kinds[0]]), **rest}
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What stands beside the kind's own key."""
+        return self.model_extra or {}
+
+    def applies(self, values: Mapping[str, Scalar]) -> bool:
+        """Does `when` hold for these parameters (the system is one of them)?"""
+        return all(
+            values.get(name) in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in self.when.items()
+        )
+
+
+class ActorPart(_Model):
+    """How one actor is set up."""
+
+    proxied: bool = False
+    variant: dict[str, str] = Field(default_factory=dict)
+    watchdog: str = ""  # a duration; "": it does not renew
+    call_timeout_ms: int = 2_000
+
+
+class Search(_Model):
+    """The smallest whole value of a parameter at which beliefs overlap. `high` may be a duration, in ms then."""
+
+    parameter: str
+    low: int
+    high: int | str
+
+
+class Scenario(_Model):
+    """One scenario, as its file has it."""
+
+    name: str
+    title: str
+    question: str
+    fault: str
+    systems: tuple[str, ...]
+    claims: tuple[str, ...] = ()
+    actors: dict[str, ActorPart]
+    parameters: dict[str, Scalar]
+    quick: dict[str, list[Scalar]] | None = Field(default_factory=dict)  # null: not in the quick set
+    full: dict[str, list[Scalar]] = Field(default_factory=dict)
+    quick_systems: tuple[str, ...] = ()  # empty: all
+    trials: dict[str, list[Scalar]] = Field(default_factory=dict)
+    full_trials: dict[str, list[Scalar]] = Field(default_factory=dict)  # instead of `trials` in the full set
+    side_by_side: int = 1
+    search: Search | None = None
+    per_system: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
+    exclusive: bool = True
+    alone: bool = False
+    resource: str = "referee"
+    hazard: Literal["two holders", "token order", "availability", "lost lock", "recovery"] = "two holders"
+    steps: tuple[Step, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Scenario":
+        if "ttl_ms" not in self.parameters:
+            raise ValueError("parameters need a ttl_ms")
+        known = {*self.parameters, "system"}
+        places: dict[str, Mapping[str, object]] = {
+            "quick": self.quick or {},
+            "full": self.full,
+            "trials": self.trials,
+            "full_trials": self.full_trials,
+            **{f"per_system.{name}": values for name, values in self.per_system.items()},
+            **{f"step {n} (when)": step.when for n, step in enumerate(self.steps, 1)},
+        }
+        for place, names in places.items():
+            if unknown := set(names) - known:
+                raise ValueError(f"{place}: no parameter {', '.join(sorted(unknown))}")
+        for number, step in enumerate(self.steps, 1):
+            for used in _PARAMETER.findall(f"{step.subject} {dict(step.arguments)}"):
+                if used not in known:
+                    raise ValueError(f"step {number}: no parameter {used}")
+            if step.kind in ("actor", "await") and step.subject not in self.actors:
+                raise ValueError(f"step {number}: no actor {step.subject}")
+        return self
+
+    def combinations(self, grid: Mapping[str, Sequence[Scalar]], system: str) -> Iterator[dict[str, Scalar]]:
+        """Every combination of a grid, over the defaults of this system."""
+        defaults = {**self.parameters, **self.per_system.get(system, {})}
+        for values in itertools.product(*grid.values()):
+            yield {**defaults, **dict(zip(grid, values, strict=True))}
+
+
+def load_scenario(name: str, folder: Path = FOLDER) -> Scenario:
+    """Read one scenario by name. Raises ScenarioError with the file and what is wrong in it."""
+    path = folder / f"{name}.yaml"
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ScenarioError(f"no scenario {name!r}: choose from {', '.join(scenario_names(folder))}, or all") from None
+    except yaml.YAMLError as broken:
+        raise ScenarioError(f"{path}: {broken}") from broken
+    try:
+        return Scenario.model_validate({"name": name, **tree})
+    except (ValidationError, TypeError) as wrong:
+        raise ScenarioError(f"{path}: {wrong}") from wrong
+
+
+def scenario_names(folder: Path = FOLDER) -> list[str]:
+    """All scenarios that there are, by name."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def filled(value: Any, values: Mapping[str, Scalar]) -> Any:
+    """`value` with every "$name" in it replaced. A text that is one name alone takes that parameter's own type."""
+    if isinstance(value, str):
+        if (whole := _PARAMETER.fullmatch(value)) is not None:
+            return values[whole[1]]
+        return _PARAMETER.sub(lambda match: str(values[match[1]]), value)
+    if isinstance(value, Mapping):
+        return {name: filled(part, values) for name, part in value.items()}
+    if isinstance(value, list):
+        return [filled(part, values) for part in value]
+    return value
+
+
+def duration_ms(text: Any, values: Mapping[str, Scalar]) -> float:
+    """A duration in ms. Raises ScenarioError for what is none."""
+    told = str(filled(text, values))
+    match = _DURATION.fullmatch(told)
+    if match is None:
+        raise ScenarioError(f"{told!r} is no duration: write it as '1.6 ttl', '250 ms' or '2 s'")
+    return float(match["number"]) * {"ttl": float(values["ttl_ms"]), "ms": 1.0, "s": 1_000.0}[match["unit"]]

@@ -1,0 +1,260 @@
+"""The stage: one trial of a scenario, step by step, from the first actor's session to the assembled history."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.hazards.actors import ActorFailed, Interrupted, Message
+from bench.hazards.cast import ANSWERS_WITHIN_S, Cast
+from bench.hazards.faults.base import InForce, Scene
+from bench.hazards.faults.registry import FAULTS
+from bench.hazards.history import asks_of, beliefs_of, writes_of
+from bench.hazards.lab.lab import Lab
+from bench.hazards.lab.servers import LabServers
+from bench.hazards.resources.base import Place, ResourceHost
+from bench.hazards.scenario import Scenario, ScenarioError, Step, duration_ms, filled
+from bench.records.hazards import FaultWindow, Scalar, Trial
+
+# Arguments of steps that are durations, and what they are called when they are handed on in milliseconds.
+_DURATIONS = {"wait": "timeout_ms", "watchdog": "watchdog_ms", "for": "for_ms", "hold": "hold_ms"}
+_OF_THE_STEP = ("later", "expect")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all trials of a run have in common."""
+
+    scenario: Scenario
+    default_wait: str
+    lab: Lab
+    servers: LabServers | None
+    host: ResourceHost
+    place: Place
+    stop: threading.Event  # set when someone asked for an end
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request that was not waited for."""
+
+    number: int
+    do: str
+    within_s: float
+    expect: Sequence[str]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A fault that is in force."""
+
+    kind: str
+    target: str
+    in_force: InForce
+
+
+@dataclass(slots=True)
+class Played:
+    """A trial, and what was not as staged."""
+
+    trial: Trial
+    staging: list[str] = field(default_factory=list)
+
+
+class Stage:
+    """One trial. `values` are all parameters of it, the system included; `told` those that go into its record."""
+
+    def __init__(
+        self, setting: Setting, cast: Cast, name: str, key: str, values: Mapping[str, Scalar], told: dict[str, Scalar]
+    ) -> None:
+        self._setting = setting
+        self._cast = cast
+        self._name = name
+        self._key = key
+        self._values = values
+        self._told = told
+        self._notes: dict[str, str] = {}
+        self._measures: dict[str, float] = {}
+        self._scene = Scene(cast, setting.lab, setting.servers, key, values, self._notes, self._measures)
+        self._staging: list[str] = []
+        self._asked: dict[str, list[_Asked]] = {}
+        self._open: list[_Open] = []
+        self._faults: list[FaultWindow] = []
+        self._instants: dict[str, int] = {}
+        self._killed_ns: dict[str, int] = {}
+
+    def play(self) -> Played:
+        """Carry out every step. Whatever happens, no fault is in force when this returns or raises.
+
+        Raises Interrupted. A step that goes otherwise than staged ends the trial, which tells so.
+        """
+        self._cast.complete()
+        self._cast.open(self._ttl_ms)
+        for name in self._cast.names:
+            self._cast.actor(name).take_messages()
+            self._cast.ask(
+                name,
+                "begin",
+                key=self._key,
+                fence=bool(self._values.get("fence", False)),
+                rule=str(self._values.get("rule", "below")),
+            )
+        began_ns = time.monotonic_ns()
+        try:
+            for step in self._setting.scenario.steps:
+                if step.applies(self._values):
+                    getattr(self, f"_{step.kind}")(step)
+        except ActorFailed as failure:
+            self._staging.append(str(failure))
+        finally:
+            ended_ns = time.monotonic_ns()
+            for still in reversed(self._open[:]):
+                self._finish(still)
+        return Played(self._assembled(began_ns, ended_ns), self._staging)
+
+    @property
+    def _ttl_ms(self) -> int:
+        return int(self._values["ttl_ms"])
+
+    # -- steps, by kind --------------------------------------------------------------------------------------------
+
+    def _actor(self, step: Step) -> None:
+        arguments = filled(dict(step.arguments), self._values)
+        do = str(arguments.pop("do"))
+        later, expect = bool(arguments.pop("later", False)), _listed(arguments.pop("expect", ()))
+        request = self._request(do, step.subject, arguments)
+        allowed_s = float(request.get("timeout_ms", 0)) * max(1, int(request.get("grants", 1))) / 1000.0
+        allowed_s += float(request.get("for_ms", 0.0)) / 1000.0 + ANSWERS_WITHIN_S
+        number = self._cast.actor(step.subject).send(do, **request)
+        asked = _Asked(number, do, allowed_s, expect)
+        if later:
+            self._asked.setdefault(step.subject, []).append(asked)
+        else:
+            self._collect(step.subject, asked)
+
+    def _request(self, do: str, actor: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        request = {
+            _DURATIONS.get(name, name): duration_ms(value, self._values) if name in _DURATIONS else value
+            for name, value in arguments.items()
+        }
+        if do in ("acquire", "contend"):
+            waits = "timeout_ms" in request
+            request["timeout_ms"] = int(request.get("timeout_ms", 0))
+            request["ttl_ms"] = self._ttl_ms
+            request["wait"] = self._setting.default_wait if waits else "try"
+        watchdog = self._setting.scenario.actors[actor].watchdog
+        if do == "acquire" and watchdog:
+            request.setdefault("watchdog_ms", duration_ms(watchdog, self._values))
+        return request
+
+    def _collect(self, actor: str, asked: _Asked) -> Message:
+        answer = self._cast.collect(actor, asked.number, asked.within_s)
+        outcome = str(answer["outcome"])
+        self._instants[f"{actor}.{asked.do}"] = answer["answered_ns"]
+        self._instants[f"{actor}.{asked.do}.asked"] = answer["began_ns"]
+        self._notes[f"{actor}.{asked.do}"] = outcome if not answer.get("reason") else f"{outcome}: {answer['reason']}"
+        if asked.expect and outcome not in asked.expect:
+            wanted = " or ".join(asked.expect)
+            raise ActorFailed(f"{actor} {asked.do}: {wanted} was staged, {self._notes[f'{actor}.{asked.do}']} came")
+        return answer
+
+    def _await(self, step: Step) -> None:
+        expect = _listed(step.arguments.get("expect", ()))
+        for asked in self._asked.pop(step.subject, []):
+            self._collect(step.subject, asked if not expect else _Asked(asked.number, asked.do, asked.within_s, expect))
+
+    def _fault(self, step: Step) -> None:
+        arguments = filled(dict(step.arguments), self._values)
+        target = str(arguments.pop("target", ""))
+        given = {
+            (f"{name}_ms" if name in ("by", "delay", "for") else name): (
+                duration_ms(value, self._values) if name in ("by", "delay", "for") else value
+            )
+            for name, value in arguments.items()
+        }
+        strike = FAULTS.get(step.subject)
+        if strike is None:
+            raise ScenarioError(f"no fault {step.subject!r}: choose from {', '.join(FAULTS)}")
+        in_force = strike(self._scene, target, given)
+        self._instants[step.subject] = in_force.began_ns
+        if step.subject == "kill":
+            self._killed_ns[target] = in_force.began_ns
+        struck = _Open(step.subject, in_force.target or target, in_force)
+        if in_force.over is None:
+            self._faults.append(_window(struck, None))
+        else:
+            self._open.append(struck)
+
+    def _end(self, step: Step) -> None:
+        target = str(step.arguments.get("target", ""))
+        for still in reversed(self._open[:]):
+            if still.kind == step.subject and target in ("", still.target):
+                self._finish(still)
+                return
+        raise ScenarioError(f"{self._setting.scenario.name}: {step.subject} {target} is not in force, and cannot end")
+
+    def _finish(self, still: _Open) -> None:
+        self._open.remove(still)
+        assert still.in_force.over is not None
+        ended_ns = still.in_force.over()
+        self._instants[f"{still.kind}.end"] = ended_ns
+        self._faults.append(_window(still, ended_ns))
+
+    def _pass(self, step: Step) -> None:
+        since = step.arguments.get("since")
+        start_ns = time.monotonic_ns() if since is None else self._instant(str(since))
+        until_ns = start_ns + int(duration_ms(step.subject, self._values) * 1e6)
+        # Not a wait for an event: the length of the fault, or of a lease, is what the scenario is about.
+        while (left_ns := until_ns - time.monotonic_ns()) > 0:
+            if self._setting.stop.wait(left_ns / 1e9):
+                raise Interrupted
+
+    def _measure(self, step: Step) -> None:
+        start_ns, end_ns = (self._instant(str(step.arguments[name])) for name in ("from", "to"))
+        self._measures[step.subject] = (end_ns - start_ns) / 1e6
+
+    def _instant(self, name: str) -> int:
+        if name not in self._instants:
+            raise ScenarioError(f"{self._setting.scenario.name}: nothing named {name} has happened yet")
+        return self._instants[name]
+
+    # -- afterwards ------------------------------------------------------------------------------------------------
+
+    def _assembled(self, began_ns: int, ended_ns: int) -> Trial:
+        messages = {name: self._cast.actor(name).take_messages() for name in self._cast.names}
+        log = self._setting.host.judged(self._setting.place, self._key)
+        return Trial(
+            name=self._name,
+            parameters=self._told,
+            ttl_ms=self._ttl_ms,
+            began_ns=began_ns,
+            ended_ns=ended_ns,
+            asks=tuple(ask for name, said in messages.items() for ask in asks_of(name, said)),
+            beliefs=tuple(
+                belief
+                for name, said in messages.items()
+                for belief in beliefs_of(name, said, self._killed_ns.get(name))
+            ),
+            writes=tuple(write for name, said in messages.items() for write in writes_of(name, said, log)),
+            faults=tuple(sorted(self._faults, key=lambda window: window.began_ns)),
+            measures=dict(self._measures),
+            notes=dict(self._notes),
+            exclusive=self._setting.scenario.exclusive,
+        )
+
+
+def _window(struck: _Open, ended_ns: int | None) -> FaultWindow:
+    return FaultWindow(
+        kind=struck.kind,
+        target=struck.target,
+        began_ns=struck.in_force.began_ns,
+        ended_ns=ended_ns,
+        confirmed=struck.in_force.confirmed,
+        amount=struck.in_force.amount,
+        unit=struck.in_force.unit,
+    )
+
+
+def _listed(expect: Any) -> Sequence[str]:
+    return [expect] if isinstance(expect, str) else [str(one) for one in expect]

@@ -1,0 +1,53 @@
+"""Redis' failover: what was written before the cut is at the replica, what was written after it is lost."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bench.hazards.lab.lab import Lab
+from bench.hazards.lab.servers import LabServers
+from bench.servers.supervisor import NotRunning
+from bench.systems.redis.replication import ReplicaServers
+from tests.hazards.lab.clients import client, grant_of, is_free
+from tests.processes import running_in
+
+pytestmark = pytest.mark.servers
+Take = Callable[[str], LabServers]
+
+
+def test_a_promoted_replica_has_what_was_before_the_cut_and_nothing_after_it(lab: Lab, servers_of: Take) -> None:
+    servers = servers_of("redis")
+    replica = servers.replicate()
+    folder = lab.supervisor.running(ReplicaServers()).nodes[0].folder
+    assert servers.broken() == ["redis-replica is still there"]
+    with client("redis", servers.endpoint) as holder:
+        grant_of(holder, "before")
+        cut = replica.cut()
+        grant_of(holder, "after")
+        killed = servers.kill("redis")
+        promoted = replica.promote()
+    assert cut.began_ns < killed.began_ns < promoted.began_ns
+    assert (cut.kind, promoted.kind, promoted.target) == ("partition", "failover", "redis-replica")
+    assert not is_free("redis", replica.endpoint, "before")
+    assert is_free("redis", replica.endpoint, "after"), "the replica knows what was never replicated"
+    servers.mend()
+    assert not running_in(folder)
+    with pytest.raises(NotRunning):
+        lab.supervisor.running(ReplicaServers())
+    assert servers.broken() == []
+
+
+def test_a_replica_is_as_durable_as_its_primary_and_can_be_had_again(servers_of: Take) -> None:
+    servers = servers_of("redis-aof")
+    for _ in range(2):
+        replica = servers.replicate()
+        with client("redis-aof", replica.endpoint) as one:
+            assert one.server_facts().durability == {"appendonly": "yes", "appendfsync": "always", "save": ""}
+        with pytest.raises(ValueError, match="there is a replica already"):
+            servers.replicate()
+        servers.mend()
+
+
+def test_only_redis_has_one(servers_of: Take) -> None:
+    with pytest.raises(ValueError, match="only redis has"):
+        servers_of("etcd").replicate()

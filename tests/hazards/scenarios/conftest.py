@@ -1,0 +1,54 @@
+"""One lab for all scenarios of the session, with every server set; each test plays on it and leaves it whole."""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.hazards.checker import check_history
+from bench.hazards.lab.lab import Lab, open_lab
+from bench.hazards.run import carry_out
+from bench.hazards.scenario import load_scenario
+from bench.records.hazards import HazardChecked, HazardHistory, HazardPlan, Scalar
+from bench.systems.registry import SYSTEMS, server_sets
+
+Play = Callable[..., tuple[HazardHistory, HazardChecked]]
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    home = tmp_path_factory.mktemp("lab-home")
+    with open_lab(home, server_sets(tuple(SYSTEMS.values()))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def play(lab: Lab, tmp_path: Path) -> Iterator[Play]:
+    """`play(scenario, system, **parameters)` plays one run and checks it; afterwards no server may be left broken."""
+
+    numbers = itertools.count(1)
+
+    def played(
+        name: str, system: str, *, full: bool = False, **parameters: Scalar
+    ) -> tuple[HazardHistory, HazardChecked]:
+        scenario = load_scenario(name)
+        assert system in scenario.systems, f"{name} is not about {system}"
+        values = {**scenario.parameters, **scenario.per_system.get(system, {}), **parameters}
+        plan = HazardPlan(
+            campaign_id="test",
+            run_id=f"{name}-{system}-{next(numbers)}",
+            position=0,
+            scenario=name,
+            system=system,
+            parameters=values,
+            repetition=1,
+            seed=1,
+        )
+        with (tmp_path / "log.txt").open("a") as log:
+            history = carry_out(plan, scenario, full, lab, log, threading.Event())
+        return history, check_history(history, history.staging)
+
+    yield played
+    assert lab.broken() == []

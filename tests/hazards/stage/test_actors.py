@@ -1,0 +1,128 @@
+"""Actors are processes: stopped means stopped, killed means gone, and none outlives its stage."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import psutil
+import pytest
+
+from bench.hazards.actors import ActorFailed, ActorProcess, Interrupted
+from bench.hazards.resources.base import Place
+from bench.hazards.resources.referee import RefereeHost
+
+WITHIN_S = 10.0
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[TextIO]:
+    with (tmp_path / "log.txt").open("w") as opened:
+        yield opened
+
+
+@pytest.fixture
+def actor(log: TextIO) -> Iterator[ActorProcess]:
+    started = ActorProcess("one", log)
+    try:
+        started.wait_ready()
+        yield started
+    finally:
+        started.end()
+    assert not psutil.pid_exists(started.pid)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with RefereeHost().hosted() as hosted:
+        yield hosted
+
+
+def opened(actor: ActorProcess, place: Place) -> None:
+    """With the null system, which grants everything and needs no server."""
+    request = {"ttl_ms": 500, "call_timeout_ms": 500, "variant": {}, "resource_kind": "referee", "place": dict(place)}
+    endpoint = {"addresses": [], "options": {}, "secrets": {}}
+    number = actor.send("open", system_name="null", endpoint=endpoint, **request)
+    actor.answer(number, WITHIN_S, never, "opened")
+    number = actor.send("begin", key="k", fence=True, rule="below")
+    actor.answer(number, WITHIN_S, never, "begun")
+
+
+def test_what_is_sent_while_stopped_is_done_on_going_on(actor: ActorProcess, place: Place) -> None:
+    opened(actor, place)
+    stopped_ns = actor.pause()
+    number = actor.send("facts")
+    with pytest.raises(ActorFailed, match="gave no answer"):
+        actor.answer(number, 0.3, never)
+    resumed_ns = actor.resume()
+    answer = actor.answer(number, WITHIN_S, never, "told")
+    assert stopped_ns < resumed_ns <= answer["answered_ns"]
+
+
+def test_a_stopped_actor_can_be_killed_and_told_before_what_it_knew(actor: ActorProcess, place: Place) -> None:
+    opened(actor, place)
+    number = actor.send("acquire", ttl_ms=500, timeout_ms=0, wait="try")
+    actor.answer(number, WITHIN_S, never, "acquired")
+    actor.pause()
+    actor.kill()
+    assert [message["say"] for message in actor.take_messages()][:3] == ["asking", "asked", "held"]
+    assert not actor.alive
+
+
+def test_a_stopped_actor_ends_politely(log: TextIO) -> None:
+    actor = ActorProcess("one", log)
+    actor.wait_ready()
+    actor.pause()
+    actor.end()
+    assert not psutil.pid_exists(actor.pid)
+
+
+def test_an_end_by_itself_is_told(actor: ActorProcess) -> None:
+    number = actor.send("acquire", ttl_ms=1, timeout_ms=0, wait="try")  # not opened: a mistake of the stage
+    with pytest.raises(ActorFailed, match=r"one ended; see .*log\.txt"):
+        actor.answer(number, WITHIN_S, never)
+    with pytest.raises(ActorFailed, match="one is gone"):
+        actor.send("facts")
+
+
+def test_waiting_ends_when_someone_asks_for_an_end(actor: ActorProcess) -> None:
+    with pytest.raises(Interrupted):
+        actor.answer(99, WITHIN_S, lambda: True)
+
+
+def test_no_actor_outlives_a_killed_stage(tmp_path: Path) -> None:
+    """Not even a stopped one, which could not see that its standard input has closed."""
+    script = (
+        "import sys, time\n"
+        "from bench.hazards.actors import ActorProcess\n"
+        "actor = ActorProcess('one', open(sys.argv[1], 'w'))\n"
+        "actor.wait_ready(); actor.pause()\n"
+        "print(actor.pid, flush=True); time.sleep(60)\n"
+    )
+    stage = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "log.txt")], stdout=subprocess.PIPE, text=True
+    )
+    assert stage.stdout is not None
+    pid = int(stage.stdout.readline())
+    assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    os.kill(stage.pid, signal.SIGKILL)
+    stage.wait()
+    stage.stdout.close()
+    assert gone(pid, WITHIN_S)
+
+
+def gone(pid: int, within_s: float, look: Callable[[float], None] = time.sleep) -> bool:
+    deadline = time.monotonic() + within_s
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() >= deadline:
+            return False
+        look(0.01)
+    return True
