@@ -6,11 +6,12 @@ from pathlib import Path
 
 from bench.analysis.cells import Cell, cells_named, cells_of
 from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.places import project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
-from bench.records.store import CampaignFolder
+from bench.records.store import CampaignFolder, HazardFolder
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,14 @@ class Evidence:
     seed_table: tuple[SeedCell, ...]
     resumptions: tuple[Resumed, ...] = ()  # each time that the campaign went on after an interruption
     attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
+    hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
 
     @classmethod
-    def load(cls, folder: CampaignFolder, root: Path | None = None) -> "Evidence":
-        """Read a campaign's folder and the project's claims. Raises StoreError or ClaimsError for a damaged file."""
+    def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
+        """Read a campaign's folder, a hazard campaign's beside it, and the project's claims.
+
+        Raises StoreError or ClaimsError for a damaged file.
+        """
         data = (root or project_root()) / "data"
         claims = load_claims(data / "claims.csv")
         return cls(
@@ -38,6 +43,7 @@ class Evidence:
             seed_table=load_seed_table(data / "seed_table.csv", claims),
             resumptions=folder.resumptions(),
             attempts_aside=folder.attempts_aside(),
+            hazards=HazardEvidence.load(hazards) if hazards is not None else None,
         )
 
     @cached_property
@@ -46,7 +52,7 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50)
+        return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50, self.hazards)
 
     @cached_property
     def systems(self) -> tuple[str, ...]:

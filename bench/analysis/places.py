@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
-from bench.records.store import CampaignFolder, Store, StoreError
+from bench.records.store import CampaignFolder, HazardFolder, Store, StoreError
 
 CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
 DATA_VARIABLE = "LOCKBENCH_DATA"
+HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
 REFERENCE = "reference"
+HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 _MARK = Path("data") / "claims.csv"
 
 
@@ -54,3 +56,30 @@ def find_campaign(name: str | None = None, root: Path | None = None) -> Campaign
     if asked == "latest" and not (store.root / "latest" / "campaign.json").exists():
         return reference_campaign(root)
     return store.open(asked)
+
+
+def reference_hazards(root: Path | None = None) -> HazardFolder | None:
+    """The committed hazard campaign, data/reference/hazards; None where the reference has none."""
+    path = (root or project_root()) / "data" / REFERENCE / HAZARDS
+    return HazardFolder(path) if (path / HazardFolder.plan_file).is_file() else None
+
+
+def find_hazards(name: str | None = None, root: Path | None = None) -> HazardFolder | None:
+    """A hazard campaign by name, by folder, or by what the environment asks for; None where there is none at all.
+
+    As `find_campaign`, with LOCKBENCH_HAZARDS and `latest-hazards`. Raises StoreError, with the names that exist, when
+    a campaign was named and is not there.
+    """
+    asked = name or os.environ.get(HAZARDS_VARIABLE) or HazardFolder.latest
+    if asked == REFERENCE:
+        found = reference_hazards(root)
+        if found is None:
+            raise StoreError(f"no hazard campaign in data/{REFERENCE}/{HAZARDS}: copy a finished one's folder there")
+        return found
+    if (Path(asked) / HazardFolder.plan_file).is_file():
+        return HazardFolder(Path(asked).resolve())
+    store = runs_store(root)
+    # Only the latest falls back: a campaign that was named must never be replaced by another without a word.
+    if asked == HazardFolder.latest and not (store.root / asked / HazardFolder.plan_file).exists():
+        return reference_hazards(root)
+    return store.open_hazards(asked)

@@ -19,29 +19,21 @@ count "operations" without saying whether an acquire and its release are one or 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import pandas as pd
 
 from bench.analysis import names
-from bench.analysis.cells import NOT_MEASURED, TOO_SMALL, Absent, Cell, Value, cells_named
+from bench.analysis.cells import NOT_MEASURED, TOO_SMALL, Absent, Cell, cells_named
 from bench.analysis.claims import ALL_SYSTEMS, Claim
+from bench.analysis.hazards.claims import judge_by_hazards
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.judgement import Judgement, Verdict
 from bench.analysis.metrics import metric
 from bench.analysis.runs import RunRow
 
 Judge = Callable[[Claim, Cell, RunRow], "Finding"]
 US_PER: dict[str, float] = {"us": 1.0, "ms": 1_000.0, "s": 1_000_000.0}
 _ONE_MACHINE = ("native", "compose")  # sources whose servers share the generator's machine
-
-
-class Verdict(StrEnum):
-    """What became of a claim. The last one says that no experiment of the campaign is about it."""
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    CONDITION = "holds here with a condition"
-    NOT_TESTABLE = "not testable here"
-    NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +45,25 @@ class Finding:
     faster: bool = False  # something was faster than claimed, which over loopback needs a word more
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One claim against one row of the tables."""
+def adjudicate(
+    claims: Iterable[Claim], cells: Sequence[Cell], loopback_rtt_us: float, hazards: HazardEvidence | None = None
+) -> tuple[Judgement, ...]:
+    """Judge every claim, in file order; one judgement for each row that the claim applies to.
 
-    claim: Claim
-    system: str  # the row judged: the claim's system, or its durable sibling
-    verdict: Verdict
-    why: str
-    measured: tuple[Value, ...]  # latency: p50 and p99 in µs; throughput: pairs/s
-    at_least: bool  # the measured rate is a lower bound
-    evidence: tuple[str, ...]  # run ids
-
-
-def adjudicate(claims: Iterable[Claim], cells: Sequence[Cell], loopback_rtt_us: float) -> tuple[Judgement, ...]:
-    """Judge every claim, in file order; one judgement for each row that the claim applies to."""
-    return tuple(judgement for claim in claims for judgement in _judge(claim, cells, loopback_rtt_us))
+    Claims about speed are judged from the cells, claims about safety from a hazard campaign, where there is one.
+    """
+    judged: list[Judgement] = []
+    for claim in claims:
+        judged += (judge_by_hazards(claim, hazards) if hazards else ()) or _judge(claim, cells, loopback_rtt_us)
+    return tuple(judged)
 
 
 def verdict_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
     """The judgements as a table, figures in the claim's own unit."""
-    return pd.DataFrame([_flat(judgement) for judgement in judgements])
+    frame = pd.DataFrame([_flat(judgement) for judgement in judgements])
+    if any(judgement.found for judgement in judgements):
+        frame.insert(frame.columns.get_loc("evidence_runs"), "found", [judgement.found for judgement in judgements])
+    return frame
 
 
 def _judge(claim: Claim, cells: Sequence[Cell], loopback_rtt_us: float) -> Iterable[Judgement]:

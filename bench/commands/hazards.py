@@ -130,7 +130,9 @@ def _tell_end(folder: HazardFolder, as_json: bool) -> None:
             }
         )
         return
-    table = Table("scenario", "system", "parameters", "trial", "overlap s", "stale accepted", "stale refused")
+    table = Table(
+        "scenario", "system", "parameters", "trial", "overlap s", "stale accepted", "stale refused", "tokens not above"
+    )
     for run in runs:
         for trial in run.checked.trials:
             table.add_row(
@@ -141,5 +143,6 @@ def _tell_end(folder: HazardFolder, as_json: bool) -> None:
                 f"{trial.overlap_ns / 1e9:.3f}",
                 str(trial.stale_accepted),
                 str(trial.stale_refused),
+                f"{len(trial.token_faults)} of {trial.token_pairs}" if trial.token_pairs else "-",
             )
     OUT.print(table)

@@ -43,6 +43,8 @@ class Actor:
         self._client: LockClient | None = None
         self._client_calls = threading.Lock()  # a client is used by one thread at a time
         self._resource: Resource | None = None
+        self._opened: dict[str, Any] = {}  # how the session was opened last
+        self._sessions = 0
         self._play: Mapping[str, Any] = {}
         self._grant: Grant | None = None  # also one that is gone: a careless writer writes under it
         self._value_read = 0
@@ -62,7 +64,18 @@ class Actor:
             told = {"outcome": "unreachable", "reason": str(failure)}
         self._say("answer", id=number, do=verb, began_ns=began_ns, answered_ns=time.monotonic_ns(), **told)
 
-    def do_open(
+    def do_open(self, **how: Any) -> dict[str, Any]:
+        """Connect to the lock's system and to the resource; an earlier session is ended first."""
+        self._opened = how
+        return self._connect(**how)
+
+    def do_reopen(self) -> dict[str, Any]:
+        """End the session and begin another, as a client does that starts anew: it has no connection from before."""
+        if self._grant is not None:
+            self._end_belief(self._grant, "released", "its session was ended")
+        return self._connect(**self._opened)
+
+    def _connect(
         self,
         system_name: str,
         endpoint: Mapping[str, Any],
@@ -72,11 +85,11 @@ class Actor:
         resource_kind: str,
         place: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Connect to the lock's system and to the resource; an earlier session is ended first."""
         self.shut()
+        self._sessions += 1
         entry = system(system_name)
         options = ClientOptions(
-            client=f"{self._name}-{os.getpid()}",
+            client=f"{self._name}-{os.getpid()}-{self._sessions}",  # no two sessions may have a grant of one name
             ttl_ms=ttl_ms,
             call_timeout_ms=call_timeout_ms,
             clock=self._clock,
@@ -137,7 +150,8 @@ class Actor:
             )
         if watchdog_ms:
             self._start_watchdog(watchdog_ms / 1000.0)
-        return {"outcome": outcome, "token": answer.token, "grant": answer.owner}
+        told = {"token": answer.token, "grant": answer.owner, "lease_until_ns": answer.deadline_ns}
+        return {"outcome": outcome, **told}
 
     def do_read(self) -> dict[str, Any]:
         """Read the resource; the next write builds on it."""
@@ -205,7 +219,8 @@ class Actor:
         return self._renew()
 
     def do_stall(self, for_ms: float) -> dict[str, Any]:
-        """The worker does nothing for a while; its watchdog, if it has one, lives."""
+        """The worker does nothing for a while; its watchdog, if it has one, lives. Said at its beginning."""
+        self._say("stalling", at_ns=time.monotonic_ns())
         time.sleep(for_ms / 1000.0)  # fault: this stall is what the scenario asked for
         return {"outcome": "stalled"}
 

@@ -95,6 +95,29 @@ class ActorProcess:
             raise ActorFailed(f"actor {self.name} answered {answer['outcome']} ({answer.get('reason', '')})")
         return answer
 
+    def said(self, what: str) -> list[Message]:
+        """What of one sort the actor has said since `take_messages` was last called, which this leaves to it."""
+        with self._arrived:
+            return [message for message in self._messages if message["say"] == what]
+
+    def wait_said(self, what: str, count: int, within_s: float, stopped: Callable[[], bool]) -> Message | None:
+        """The `count`-th message of one sort since `take_messages`, from 1; None when it does not come in time.
+
+        Raises ActorFailed when the actor ends before, Interrupted when `stopped` says so.
+        """
+        deadline = time.monotonic() + within_s
+        with self._arrived:
+            while len(said := [message for message in self._messages if message["say"] == what]) < count:
+                left_s = deadline - time.monotonic()
+                if stopped():
+                    raise Interrupted
+                if self._failure:
+                    raise ActorFailed(f"actor {self.name} {self._failure}; see {self._log.name}")
+                if left_s <= 0:
+                    return None
+                self._arrived.wait(min(left_s, _LOOK_FOR_END_EVERY_S))
+            return said[count - 1]
+
     def take_messages(self) -> list[Message]:
         """What the actor said since the last call, in its order, answers excepted."""
         with self._arrived:
@@ -114,13 +137,17 @@ class ActorProcess:
         return resumed_ns
 
     def kill(self) -> int:
-        """SIGKILL; returns the instant at which the process was gone. What it had said is still read."""
+        """SIGKILL; returns the instant before it was sent, once the process is gone. What it had said is still read.
+
+        Not the instant at which it was seen to be gone: the kernel closes its sockets before it tells the parent, and a
+        server that frees a lock by the end of a connection would seem to have freed it before the crash.
+        """
         self.alive = False
+        killed_ns = time.monotonic_ns()
         self._process.kill()
         self._process.wait(CONFIRMED_WITHIN_S)
-        gone_ns = time.monotonic_ns()
         self._reader.join(CONFIRMED_WITHIN_S)
-        return gone_ns
+        return killed_ns
 
     def end(self) -> None:
         """Leave no process behind, whatever state it is in: politely first, so that its sessions end."""

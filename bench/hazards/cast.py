@@ -1,18 +1,21 @@
 """The actors of a run with their proxies: started together, replaced when killed, ended together."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self, TextIO
 
-from bench.hazards.actors import ActorProcess, Message
+from bench.hazards.actors import ActorFailed, ActorProcess, Interrupted, Message
 from bench.hazards.resources.base import Place
-from bench.hazards.scenario import ActorPart
+from bench.hazards.scenario import ActorPart, filled
+from bench.records.hazards import Scalar
 from bench.servers.endpoint import Endpoint
 from bench.servers.proxy import FaultProxy
 from bench.systems.registry import System
 
 ANSWERS_WITHIN_S = 20.0  # beyond what a request was allowed to take: opening a session on a busy machine, mostly
+_LOOK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,19 @@ class Cast:
         """One proxy a server, in node order."""
         return self._proxies[name]
 
+    def all_proxies(self) -> list[list[FaultProxy]]:
+        """Those of every actor that has any."""
+        return list(self._proxies.values())
+
+    def wait_reply_held(self, name: str) -> None:
+        """Wait until a server's reply to this actor is kept back by its proxy. Raises ActorFailed, Interrupted."""
+        deadline = time.monotonic() + ANSWERS_WITHIN_S
+        while not any(proxy.wait_reply_held(_LOOK_EVERY_S) for proxy in self._proxies[name]):
+            if self._backstage.stopped():
+                raise Interrupted
+            if time.monotonic() >= deadline:
+                raise ActorFailed(f"no reply to actor {name} was kept back within {ANSWERS_WITHIN_S:g} s")
+
     def complete(self) -> None:
         """Start the actors that are missing, all side by side."""
         fresh = [name for name in self._parts if name not in self._actors or not self._actors[name].alive]
@@ -75,7 +91,7 @@ class Cast:
         for name in fresh:
             self._actors[name].wait_ready()
 
-    def open(self, ttl_ms: int) -> None:
+    def open(self, values: Mapping[str, Scalar]) -> None:
         """Give every actor a session of its own (the lease belongs to the session in some systems)."""
         numbers = {}
         for name, part in self._parts.items():
@@ -86,14 +102,18 @@ class Cast:
                 "open",
                 system_name=self._backstage.system.name,
                 endpoint=endpoint.to_tree(),
-                ttl_ms=ttl_ms,
+                ttl_ms=int(values["ttl_ms"]),
                 call_timeout_ms=part.call_timeout_ms,
-                variant=part.variant,
+                variant={name: str(value) for name, value in filled(part.variant, values).items()},
                 resource_kind=self._backstage.resource_kind,
                 place=dict(self._backstage.place),
             )
         for name, number in numbers.items():
             self.collect(name, number, ANSWERS_WITHIN_S, "opened")
+
+    def wait_said(self, name: str, what: str, count: int, within_s: float) -> Message | None:
+        """See `ActorProcess.wait_said`."""
+        return self._actors[name].wait_said(what, count, within_s, self._backstage.stopped)
 
     def ask(self, name: str, do: str, **request: Any) -> Message:
         """One request and its answer."""

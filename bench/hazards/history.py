@@ -43,7 +43,8 @@ def beliefs_of(actor: str, messages: Sequence[Message], killed_ns: int | None) -
     if killed_ns is not None:
         for belief in beliefs.values():
             if belief["until_ns"] is None:
-                belief.update(until_ns=killed_ns, ended_by=EndOfBelief.KILLED)
+                # A grant may have been told in the very instant of the kill.
+                belief.update(until_ns=max(killed_ns, belief["from_ns"]), ended_by=EndOfBelief.KILLED)
     return tuple(Belief(actor=actor, **belief) for belief in beliefs.values())
 
 

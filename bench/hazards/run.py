@@ -12,7 +12,7 @@ from bench.hazards.cast import Backstage, Cast
 from bench.hazards.checker import check_trial
 from bench.hazards.lab.lab import Lab
 from bench.hazards.resources.registry import NEEDS, host_of
-from bench.hazards.scenario import Scenario, duration_ms, filled
+from bench.hazards.scenario import Scenario, ScenarioError, duration_ms, filled
 from bench.hazards.stage import Played, Setting, Stage
 from bench.records.hazards import HazardHistory, HazardPlan, Scalar
 from bench.records.schema import Facts
@@ -42,7 +42,7 @@ def carry_out(
     servers = lab.servers(entry.servers.name) if entry.servers is not None else None
     kind = str(filled(scenario.resource, plan.parameters))
     if servers is not None:
-        servers.configure(entry.server_variant)
+        servers.configure({**entry.server_variant, **_server_variant(scenario, plan)})
     host = host_of(kind, {name: lab.servers(name).endpoint for name in server_sets_of(plan, scenario)})
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with host.hosted() as place:
@@ -80,8 +80,9 @@ class _Trials:
         self._setting = setting
         self._backstage = backstage
         self._progress = progress
-        grid = scenario.full_trials if full and scenario.full_trials else scenario.trials
-        self._combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        self._combinations = scenario.trials_of({**plan.parameters, "system": plan.system}, full)
+        if not self._combinations:
+            raise ScenarioError(f"{scenario.name} has no trial for {plan.system}: see `where` in its file")
         self._names = map(str, itertools.count(1))
         self.facts: Facts | None = None
 
@@ -115,19 +116,29 @@ class _Trials:
             return
         values = {**self._plan.parameters, **told}
         low = search.low
-        high = search.high if isinstance(search.high, int) else int(duration_ms(search.high, values))
+        high, grain = _whole(search.high, values), max(1, _whole(search.grain, values))
         # The invariant of the halving: `high` breaks the lock and everything up to `low - 1` was not seen to.
-        highest = self._one(cast, {**told, search.parameter: high})
+        highest = self._searched(cast, told, high)
         yield highest
         if highest.staging or not _breaks(highest):
             return
-        while low < high:
+        while high - low >= grain:
             middle = (low + high) // 2
-            tried = self._one(cast, {**told, search.parameter: middle})
+            tried = self._searched(cast, told, middle)
             yield tried
             if tried.staging:
                 return
             low, high = (low, middle) if _breaks(tried) else (middle + 1, high)
+
+    def _searched(self, cast: Cast, told: dict[str, Scalar], value: int) -> Played:
+        """One value of the search. What a busy machine spoilt is no answer: it is staged anew, and that is counted."""
+        search = self._scenario.search
+        assert search is not None
+        staged_anew = 0
+        while (played := self._one(cast, {**told, search.parameter: value})).staging and staged_anew < search.again:
+            staged_anew += 1
+        played.trial.measures["staged_anew"] = float(staged_anew)
+        return played
 
     def _one(self, cast: Cast, told: dict[str, Scalar]) -> Played:
         name = next(self._names)
@@ -149,6 +160,15 @@ class _Trials:
                 if told["outcome"] == "told":
                     return Facts(**told["facts"])
         return None
+
+
+def _server_variant(scenario: Scenario, plan: HazardPlan) -> dict[str, str]:
+    told = {name: str(filled(value, plan.parameters)) for name, value in scenario.server_variant.items()}
+    return {name: value for name, value in told.items() if value not in ("none", "own")}
+
+
+def _whole(length: int | str, values: Mapping[str, Scalar]) -> int:
+    return length if isinstance(length, int) else int(duration_ms(length, values))
 
 
 def _breaks(played: Played) -> bool:

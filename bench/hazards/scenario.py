@@ -8,28 +8,45 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     systems            names of the registry, in the order of the table; what `all` means
     claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
-                       {variant: {...}} goes to its lock client, {watchdog: "0.333 ttl"} renews while it holds
+                       {variant: {...}} goes to its lock client, {watchdog: "0.333 ttl"} renews while it holds,
+                       {call_timeout_ms: n} bounds each call of it
+    server_variant     {name: value} goes to the lock's servers before the run, over what the registry has for the
+                       system; a value of none or own leaves them as the system has them
     parameters         name: default. Units last in names; `ttl_ms` must be one
     quick, full        name: [values]: the grid of each mode, one run a combination
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
                        own with actors of its own
-    search             {parameter, low, high}: within each trial's combination, the smallest whole value at which the
-                       history shows overlapping beliefs, by halving; each value tried is a trial
+    where              a list of `when`s (see below): of the combinations, runs and trials alike, only those are played
+                       for which one of them holds; none: all
+    search             {parameter, low, high, grain}: within each trial's combination, the smallest whole value at
+                       which the history shows overlapping beliefs, by halving, to within `grain`; each value tried is
+                       a trial. One that was not as staged is played anew, `again` times at most, and says so
     per_system         system: {parameter: default}, where one needs another TTL
     exclusive          false where beliefs overlap by design
     alone              true where the fault strikes servers: nothing else uses them meanwhile
     resource           the kind of resource, or "$parameter"
     steps              one after the other:
         {actor: A, do: verb, ...}          ask, and wait for the answer; `later: true` does not wait, the answer is
-                                           collected by {await: A}. `expect`: outcomes without which the staging is void
+                                           collected by {await: A}. `expect`: outcomes without which the staging is
+                                           void; `before: instant`: so is a grant that is told later
         {await: A}                         collect all answers of A
+        {await: A, until: asking}          A's last acquire is on its way; its answer is not waited for
+        {await: A, until: lost, within: d} A has come to know, for whatever reason, that it does not hold the key: the
+                                           instant `A.lost`. It may never come; a measure up to it is -1 then
         {fault: kind, target: T, ...}      in force, and confirmed, when the next step begins
         {end: kind, target: T}             over, and confirmed
         {pass: "1.6 ttl", since: instant}  let time pass; default since now. An instant is the name of a fault (its
-                                           begin), or `actor.verb` (its last answer), or `kind.end`
-        {measure: name_ms, from: instant, to: instant}
-      Any step may have `when: {parameter: value or [values]}`, also with `system`. Durations are "<number> ttl|ms|s",
-      and "$name" is replaced by a parameter wherever it stands.
+                                           begin), or `kind.end`, or `actor.verb` (its last answer), or
+                                           `actor.verb.asked`, or `actor.lease` (its grant's end, by its own clock)
+        {measure: name_ms, from: instant, to: instant, plus: duration}
+        {measure: name, value: $parameter}
+        {measure: name, outcome: A.verb, is: outcome or [outcomes]}      1 if A's last answer to the verb was that, or 0
+        {reached: A}                       wait until a server has answered a request of A, which a `partition` keeps
+                                           from hearing it: what A asked for first has been done, and A cannot know
+        {repeat: n, steps: [...]}          all of these steps, n times over
+      Any step may have `when: {parameter: value or [values]}`, also with `system`, and `provided: {actor.verb: outcome
+      or [outcomes]}`, by what was answered before. Durations are "<number> ttl|ms|s", and "$name" is replaced by a
+      parameter wherever it stands.
 """
 
 import itertools
@@ -47,7 +64,8 @@ from bench.records.hazards import Scalar
 FOLDER = Path(__file__).parent / "scenarios"
 _DURATION = re.compile(r"(?P<number>-?\d+(?:\.\d+)?) (?P<unit>ttl|ms|s)")
 _PARAMETER = re.compile(r"\$([a-z_]+)")
-_KINDS_OF_STEP = ("actor", "await", "fault", "end", "pass", "measure")
+_KINDS_OF_STEP = ("actor", "await", "fault", "end", "pass", "measure", "reached", "repeat")
+When = dict[str, Scalar | list[Scalar]]
 
 
 class ScenarioError(LockbenchError):
@@ -64,8 +82,10 @@ class Step(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     kind: str
-    subject: str  # the actor, the fault, the duration or the measure, by kind
-    when: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+    subject: str  # the actor, the fault, the duration, the measure or the number, by kind
+    when: When = Field(default_factory=dict)
+    provided: dict[str, str | list[str]] = Field(default_factory=dict)
+    steps: "tuple[Step, ...]" = ()  # of a repetition
 
     @model_validator(mode="before")
     @classmethod
@@ -85,26 +105,40 @@ class Step(BaseModel):
 
     def applies(self, values: Mapping[str, Scalar]) -> bool:
         """Does `when` hold for these parameters (the system is one of them)?"""
-        return all(
-            values.get(name) in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in self.when.items()
-        )
+        return _holds(self.when, values)
+
+    def called_for(self, outcomes: Mapping[str, str]) -> bool:
+        """Does `provided` hold for what was answered so far, by actor and verb?"""
+        return _holds(self.provided, outcomes)
+
+    @property
+    def all_steps(self) -> "Iterator[Step]":
+        """Itself, then those within it."""
+        yield self
+        for step in self.steps:
+            yield from step.all_steps
 
 
 class ActorPart(_Model):
     """How one actor is set up."""
 
     proxied: bool = False
-    variant: dict[str, str] = Field(default_factory=dict)
+    variant: dict[str, str] = Field(default_factory=dict)  # values may be "$parameter"
     watchdog: str = ""  # a duration; "": it does not renew
     call_timeout_ms: int = 2_000
 
 
 class Search(_Model):
-    """The smallest whole value of a parameter at which beliefs overlap. `high` may be a duration, in ms then."""
+    """The smallest whole value of a parameter at which beliefs overlap, or less than `grain` above it.
+
+    `high` and `grain` may be durations, in ms then.
+    """
 
     parameter: str
     low: int
     high: int | str
+    grain: int | str = 1
+    again: int = 0
 
 
 class Scenario(_Model):
@@ -123,9 +157,11 @@ class Scenario(_Model):
     quick_systems: tuple[str, ...] = ()  # empty: all
     trials: dict[str, list[Scalar]] = Field(default_factory=dict)
     full_trials: dict[str, list[Scalar]] = Field(default_factory=dict)  # instead of `trials` in the full set
+    where: tuple[When, ...] = ()
     side_by_side: int = 1
     search: Search | None = None
     per_system: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
+    server_variant: dict[str, str] = Field(default_factory=dict)
     exclusive: bool = True
     alone: bool = False
     resource: str = "referee"
@@ -143,24 +179,59 @@ class Scenario(_Model):
             "trials": self.trials,
             "full_trials": self.full_trials,
             **{f"per_system.{name}": values for name, values in self.per_system.items()},
-            **{f"step {n} (when)": step.when for n, step in enumerate(self.steps, 1)},
+            **{f"where, line {n}": when for n, when in enumerate(self.where, 1)},
+            **{f"step {n} (when)": step.when for n, step in self._numbered_steps()},
         }
         for place, names in places.items():
             if unknown := set(names) - known:
                 raise ValueError(f"{place}: no parameter {', '.join(sorted(unknown))}")
-        for number, step in enumerate(self.steps, 1):
-            for used in _PARAMETER.findall(f"{step.subject} {dict(step.arguments)}"):
+        texts = [(f"actor {name}", str(part.variant)) for name, part in self.actors.items()]
+        texts += [(f"step {n}", f"{step.subject} {dict(step.arguments)}") for n, step in self._numbered_steps()]
+        for place, text in [*texts, ("server_variant", str(self.server_variant))]:
+            for used in _PARAMETER.findall(text):
                 if used not in known:
-                    raise ValueError(f"step {number}: no parameter {used}")
-            if step.kind in ("actor", "await") and step.subject not in self.actors:
+                    raise ValueError(f"{place}: no parameter {used}")
+        for number, step in self._numbered_steps():
+            if step.kind in ("actor", "await", "reached") and step.subject not in self.actors:
                 raise ValueError(f"step {number}: no actor {step.subject}")
+            if bool(step.steps) != (step.kind == "repeat"):
+                raise ValueError(f"step {number}: a repetition has steps, and no other step has any")
         return self
 
+    def _numbered_steps(self) -> "Iterator[tuple[int, Step]]":
+        """Every step with the number of the one that it is, or is within."""
+        for number, step in enumerate(self.steps, 1):
+            for one in step.all_steps:
+                yield number, one
+
     def combinations(self, grid: Mapping[str, Sequence[Scalar]], system: str) -> Iterator[dict[str, Scalar]]:
-        """Every combination of a grid, over the defaults of this system."""
+        """Every combination of a run's grid that is played, over the defaults of this system."""
         defaults = {**self.parameters, **self.per_system.get(system, {})}
-        for values in itertools.product(*grid.values()):
-            yield {**defaults, **dict(zip(grid, values, strict=True))}
+        varied_within = {*self.trials, *self.full_trials}
+        for values in _product(grid):
+            settled = {name: value for name, value in {**defaults, **values}.items() if name not in varied_within}
+            if self._is_played({**settled, "system": system}):
+                yield {**defaults, **values}
+
+    def trials_of(self, values: Mapping[str, Scalar], full: bool) -> list[dict[str, Scalar]]:
+        """Every combination of the trials of a run that is played; `values` are the run's, the system among them."""
+        grid = self.full_trials if full and self.full_trials else self.trials
+        return [told for told in _product(grid) if self._is_played({**values, **told})]
+
+    def _is_played(self, values: Mapping[str, Scalar]) -> bool:
+        """Does a line of `where` hold, as far as these values go?"""
+        return not self.where or any(
+            _holds({name: wanted for name, wanted in when.items() if name in values}, values) for when in self.where
+        )
+
+
+def _holds(when: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    return all(values.get(name) in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in when.items())
+
+
+def _product(grid: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:
+    for values in itertools.product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))
 
 
 def load_scenario(name: str, folder: Path = FOLDER) -> Scenario:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.hazards.actors import ActorFailed, Interrupted, Message
@@ -19,7 +19,6 @@ from bench.records.hazards import FaultWindow, Scalar, Trial
 
 # Arguments of steps that are durations, and what they are called when they are handed on in milliseconds.
 _DURATIONS = {"wait": "timeout_ms", "watchdog": "watchdog_ms", "for": "for_ms", "hold": "hold_ms"}
-_OF_THE_STEP = ("later", "expect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class _Asked:
     do: str
     within_s: float
     expect: Sequence[str]
+    before: str = ""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,10 @@ class Stage:
         self._open: list[_Open] = []
         self._faults: list[FaultWindow] = []
         self._instants: dict[str, int] = {}
+        self._outcomes: dict[str, str] = {}  # of the last answer to each verb, as `actor.verb`
+        self._never: set[str] = set()  # instants that were waited for, and did not come
         self._killed_ns: dict[str, int] = {}
+        self._acquires: dict[str, int] = {}  # by actor: how many were asked for
 
     def play(self) -> Played:
         """Carry out every step. Whatever happens, no fault is in force when this returns or raises.
@@ -90,7 +93,7 @@ class Stage:
         Raises Interrupted. A step that goes otherwise than staged ends the trial, which tells so.
         """
         self._cast.complete()
-        self._cast.open(self._ttl_ms)
+        self._cast.open(self._values)
         for name in self._cast.names:
             self._cast.actor(name).take_messages()
             self._cast.ask(
@@ -102,9 +105,7 @@ class Stage:
             )
         began_ns = time.monotonic_ns()
         try:
-            for step in self._setting.scenario.steps:
-                if step.applies(self._values):
-                    getattr(self, f"_{step.kind}")(step)
+            self._carry_out(self._setting.scenario.steps)
         except ActorFailed as failure:
             self._staging.append(str(failure))
         finally:
@@ -112,6 +113,11 @@ class Stage:
             for still in reversed(self._open[:]):
                 self._finish(still)
         return Played(self._assembled(began_ns, ended_ns), self._staging)
+
+    def _carry_out(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if step.applies(self._values) and step.called_for(self._outcomes):
+                getattr(self, f"_{step.kind}")(step)
 
     @property
     def _ttl_ms(self) -> int:
@@ -123,11 +129,12 @@ class Stage:
         arguments = filled(dict(step.arguments), self._values)
         do = str(arguments.pop("do"))
         later, expect = bool(arguments.pop("later", False)), _listed(arguments.pop("expect", ()))
+        before = str(arguments.pop("before", ""))
         request = self._request(do, step.subject, arguments)
         allowed_s = float(request.get("timeout_ms", 0)) * max(1, int(request.get("grants", 1))) / 1000.0
         allowed_s += float(request.get("for_ms", 0.0)) / 1000.0 + ANSWERS_WITHIN_S
         number = self._cast.actor(step.subject).send(do, **request)
-        asked = _Asked(number, do, allowed_s, expect)
+        asked = _Asked(number, do, allowed_s, expect, before)
         if later:
             self._asked.setdefault(step.subject, []).append(asked)
         else:
@@ -138,6 +145,8 @@ class Stage:
             _DURATIONS.get(name, name): duration_ms(value, self._values) if name in _DURATIONS else value
             for name, value in arguments.items()
         }
+        if do == "acquire":
+            self._acquires[actor] = self._acquires.get(actor, 0) + 1
         if do in ("acquire", "contend"):
             waits = "timeout_ms" in request
             request["timeout_ms"] = int(request.get("timeout_ms", 0))
@@ -153,16 +162,43 @@ class Stage:
         outcome = str(answer["outcome"])
         self._instants[f"{actor}.{asked.do}"] = answer["answered_ns"]
         self._instants[f"{actor}.{asked.do}.asked"] = answer["began_ns"]
+        self._outcomes[f"{actor}.{asked.do}"] = outcome
+        if answer.get("lease_until_ns") is not None:
+            self._instants[f"{actor}.lease"] = answer["lease_until_ns"]
         self._notes[f"{actor}.{asked.do}"] = outcome if not answer.get("reason") else f"{outcome}: {answer['reason']}"
         if asked.expect and outcome not in asked.expect:
             wanted = " or ".join(asked.expect)
             raise ActorFailed(f"{actor} {asked.do}: {wanted} was staged, {self._notes[f'{actor}.{asked.do}']} came")
+        if asked.before and outcome == "acquired":
+            late_ms = (answer["answered_ns"] - self._instant(asked.before)) / 1e6
+            if late_ms >= 0:
+                raise ActorFailed(f"{actor} {asked.do}: told {late_ms:.1f} ms after {asked.before}")
         return answer
 
     def _await(self, step: Step) -> None:
+        if (until := step.arguments.get("until")) is not None:
+            self._await_until(step.subject, str(until), step.arguments.get("within"))
+            return
         expect = _listed(step.arguments.get("expect", ()))
         for asked in self._asked.pop(step.subject, []):
-            self._collect(step.subject, asked if not expect else _Asked(asked.number, asked.do, asked.within_s, expect))
+            self._collect(step.subject, replace(asked, expect=expect) if expect else asked)
+
+    def _await_until(self, actor: str, until: str, within: Any) -> None:
+        """Until the actor has said something of itself, which is not the answer to a request."""
+        if until == "asking":
+            count, within_s = self._acquires.get(actor, 0), ANSWERS_WITHIN_S
+            if self._cast.wait_said(actor, "asking", count, within_s) is None:
+                raise ActorFailed(f"{actor} has not begun to ask within {within_s:g} s")
+            return
+        if until != "lost":
+            raise ScenarioError(f"{self._setting.scenario.name}: an actor is awaited until asking or lost, not {until}")
+        within_s = duration_ms(within, self._values) / 1000.0
+        ended = self._cast.wait_said(actor, "ended", 1, within_s)
+        if ended is None:
+            self._never.add(f"{actor}.lost")
+        else:
+            self._instants[f"{actor}.lost"] = ended["at_ns"]
+            self._notes[f"{actor}.lost"] = f"{ended['by']}: {ended['reason']}"
 
     def _fault(self, step: Step) -> None:
         arguments = filled(dict(step.arguments), self._values)
@@ -210,9 +246,32 @@ class Stage:
             if self._setting.stop.wait(left_ns / 1e9):
                 raise Interrupted
 
+    def _reached(self, step: Step) -> None:
+        self._cast.wait_reply_held(step.subject)
+
+    def _repeat(self, step: Step) -> None:
+        for _ in range(int(filled(step.subject, self._values))):
+            self._carry_out(step.steps)
+
     def _measure(self, step: Step) -> None:
-        start_ns, end_ns = (self._instant(str(step.arguments[name])) for name in ("from", "to"))
-        self._measures[step.subject] = (end_ns - start_ns) / 1e6
+        if (answer := step.arguments.get("outcome")) is not None:
+            outcome = self._outcome(str(answer))
+            self._measures[step.subject] = float(outcome in _listed(step.arguments["is"]))
+            return
+        if "value" in step.arguments:
+            self._measures[step.subject] = float(filled(step.arguments["value"], self._values))
+            return
+        start, end = str(step.arguments["from"]), str(step.arguments["to"])
+        if end in self._never:
+            self._measures[step.subject] = -1.0
+            return
+        plus_ms = duration_ms(step.arguments.get("plus", "0 ms"), self._values)
+        self._measures[step.subject] = (self._instant(end) - self._instant(start)) / 1e6 + plus_ms
+
+    def _outcome(self, answer: str) -> str:
+        if answer not in self._outcomes:
+            raise ScenarioError(f"{self._setting.scenario.name}: nothing named {answer} was answered yet")
+        return self._outcomes[answer]
 
     def _instant(self, name: str) -> int:
         if name not in self._instants:

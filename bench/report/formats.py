@@ -10,6 +10,7 @@ from bench.analysis.verdicts import US_PER
 
 NO_BREAK = "\u00a0"
 RANGE = "\u2013"  # en dash
+MINUS = "\u2212"
 NOTHING = "\u2014"  # em dash: the question does not arise
 
 
@@ -109,3 +110,10 @@ def run_list(run_ids: Sequence[str]) -> str:
         told.append(f"-{tail}" if dash and stem == before else run_id)
         before = stem
     return ", ".join(told)
+
+
+def runs_by_scenario(run_ids: Iterable[str], scenarios: Iterable[str]) -> str:
+    """How many runs of each scenario, in the scenarios' order: gc-pause (12 runs), page-scenario (1 run)."""
+    found = list(run_ids)
+    counts = ((name, sum(run_id.startswith(f"{name}-") for run_id in found)) for name in scenarios)
+    return ", ".join(f"{name} ({counted([count], 'run')})" for name, count in counts if count)

@@ -5,9 +5,15 @@ not the whole loopback. One thread runs all connections of a proxy; every fault 
 returns only when the fault is in force.
 
 What TCP promises is kept: bytes stay in order, and bytes held back by a fault are delivered after `restore`, as resent
-packets would be. The exceptions are `swallow_reply`, which loses bytes on purpose, and `sever`, which resets.
+packets would be. The exceptions are `swallow_reply` and `lose_replies`, which lose bytes on purpose, and `sever`, which
+resets.
+
+`drop` is silence above TCP: the kernel still acknowledges what arrives, so that no end's keepalive notices anything.
+`unplug` is silence below it: a socket filter that passes nothing (BPF, socket(7) SO_ATTACH_FILTER; it needs no
+privilege) throws every arriving packet away before TCP sees it, as a pulled cable does.
 """
 
+import ctypes
 import ipaddress
 import selectors
 import socket
@@ -16,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Flag
 from typing import Self
 
@@ -23,6 +30,10 @@ CHUNK_BYTES = 65_536
 BACKLOG_BYTES_MAX = 4_194_304  # held bytes of one direction of one connection; then the sender feels back pressure
 CONTROL_TIMEOUT_S = 10.0
 _LINGER_RESET = struct.pack("ii", 1, 0)  # closing with a linger of zero sends a reset instead of a FIN
+_SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27  # asm-generic/socket.h; Python's socket module has no names for them
+# struct sock_fprog with one struct sock_filter, BPF_RET | BPF_K 0: of every packet, keep no byte.
+_KEEP_NOTHING = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
+_FILTER = struct.pack("HL", 1, ctypes.addressof(_KEEP_NOTHING))
 
 
 class Direction(Flag):
@@ -112,6 +123,7 @@ class _Link:
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client = client
         self.server = server
+        self.deaf = False  # nothing that the server sends reaches the client any more
         self.pipes = (
             _Pipe(client, server, Direction.TO_SERVER),
             _Pipe(server, client, Direction.TO_CLIENT),
@@ -122,6 +134,35 @@ class _Link:
             if reset:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_RESET)
             end.close()
+
+
+class Shots:
+    """How many connections may yet be struck, shared by proxies."""
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise ValueError(f"count is {count}: strike at least one connection")
+        self._left = count
+        self._turn = threading.Lock()
+        self.fired = 0
+
+    def take(self) -> bool:
+        """Use one up; False when there is none."""
+        with self._turn:
+            if self._left == 0:
+                return False
+            self._left -= 1
+            self.fired += 1
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """Whose replies are lost: those on a connection over which `marker` goes to the server."""
+
+    marker: bytes
+    shots: Shots
+    then_sever: bool
 
 
 class FaultProxy:
@@ -146,7 +187,10 @@ class FaultProxy:
         self._dropped = Direction(0)
         self._to_swallow = 0
         self._sever_after_swallow = False
+        self._loss: _Loss | None = None
+        self._unplugged = False
         self._swallowed = threading.Semaphore(0)
+        self._replies_held = threading.Semaphore(0)
         self._links: dict[socket.socket, _Link] = {}  # by either of its sockets
         self._commands: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._running = True
@@ -171,9 +215,25 @@ class FaultProxy:
         """Forward nothing and tell nobody, as a pulled cable: no FIN, no reset. `restore` delivers what was held."""
         self._order(lambda: self._set_dropped(direction))
 
+    def unplug(self) -> None:
+        """Pull the cable: no packet of either end arrives, none is acknowledged, and no connection can be made.
+
+        Both ends resend and probe into nothing, so their keepalives and their limits of unacknowledged time work as on
+        a real network. `restore` plugs it in again; what the ends resend then arrives. Raises OSError where the kernel
+        has no socket filters.
+        """
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
+        self._order(self._unplug)
+
     def sever(self) -> None:
         """Reset every open connection on both sides, losing what was held back. New connections are served."""
         self._order(self._sever)
+
+    def redirect(self, target: tuple[str, int]) -> None:
+        """Reset every open connection and send new ones to another loopback server: an address that moves, as that of
+        a service does in a failover."""
+        self._order(lambda: self._redirect(target))
 
     def swallow_reply(self, count: int = 1, *, then_sever: bool = False) -> None:
         """Lose the next `count` pieces that the server sends, over all connections; the commands have run.
@@ -185,12 +245,26 @@ class FaultProxy:
             raise ValueError(f"count is {count}: swallow at least one reply")
         self._order(lambda: self._set_swallow(count, then_sever))
 
+    def lose_replies(self, marker: bytes, shots: Shots, *, then_sever: bool = False) -> None:
+        """Lose the reply to the next request that has `marker` in it, and all that follows it on its connection.
+
+        A stream has no gap: a connection that has lost a reply is deaf for good, and is reset by `restore`. With
+        `then_sever` it is reset as soon as the server has answered. Each connection struck uses up one of `shots`. The
+        marker is looked for in each piece that one read returns, so a request must be sent whole.
+        """
+        loss = _Loss(marker, shots, then_sever)
+        self._order(lambda: self._set_loss(loss))
+
     def wait_swallowed(self, timeout_s: float) -> bool:
         """Wait until one more reply was swallowed; False when none was within `timeout_s`."""
         return self._swallowed.acquire(timeout=timeout_s)
 
+    def wait_reply_held(self, timeout_s: float) -> bool:
+        """Wait until one more reply came from the server that `drop` keeps back; False when none did in `timeout_s`."""
+        return self._replies_held.acquire(timeout=timeout_s)
+
     def restore(self) -> None:
-        """End every fault. Held bytes are delivered at once, in order."""
+        """End every fault. Held bytes are delivered at once, in order; a connection that lost replies is reset."""
         self._order(self._restore)
 
     def close(self) -> None:
@@ -226,7 +300,22 @@ class FaultProxy:
                 self._delay_s[one] = delay_s
 
     def _set_dropped(self, direction: Direction) -> None:
+        self._replies_held = threading.Semaphore(0)  # those that an earlier fault kept back are not counted
         self._dropped |= direction
+
+    def _unplug(self) -> None:
+        self._set_dropped(Direction.BOTH)  # what was read before, and is not sent yet, stays here
+        self._unplugged = True
+        for end in (self._listener, *self._links):
+            end.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
+
+    def _plug_in(self) -> None:
+        self._unplugged = False
+        for end in (self._listener, *self._links):
+            end.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
+
+    def _set_loss(self, loss: _Loss) -> None:
+        self._loss = loss
 
     def _set_swallow(self, count: int, then_sever: bool) -> None:
         self._to_swallow = count
@@ -236,10 +325,20 @@ class FaultProxy:
         self._set_delay(0.0, Direction.BOTH)
         self._dropped = Direction(0)
         self._to_swallow = 0
+        self._loss = None
+        if self._unplugged:
+            self._plug_in()
         now = time.monotonic()
         for link in self._open_links():
+            if link.deaf:
+                self._close(link, reset=True)
+                continue
             for pipe in link.pipes:
                 pipe.queue = deque((min(due, now), item) for due, item in pipe.queue)
+
+    def _redirect(self, target: tuple[str, int]) -> None:
+        self.target = target
+        self._sever()
 
     def _sever(self) -> None:
         for link in self._open_links():
@@ -287,6 +386,8 @@ class FaultProxy:
         for end in (client, server):
             end.setblocking(False)
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._unplugged:  # the client had got through just before
+                end.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
         # A refusal shows at the first read of the server's socket and is passed to the client as a reset.
         server.connect_ex(self.target)
         link = _Link(client, server)
@@ -307,7 +408,24 @@ class FaultProxy:
                     self._close(link, reset=True)
                 self._swallowed.release()
                 return
+            if isinstance(item, bytes) and self._is_lost(link, pipe.direction, item):
+                return
             pipe.put(item, self._delay_s[pipe.direction])
+            if isinstance(item, bytes) and Direction.TO_CLIENT in pipe.direction & self._dropped:
+                self._replies_held.release()
+
+    def _is_lost(self, link: _Link, direction: Direction, piece: bytes) -> bool:
+        """Does the client never hear of this piece? A request with the marker makes its connection deaf."""
+        loss = self._loss
+        if direction is Direction.TO_SERVER:
+            if loss is not None and not link.deaf and loss.marker in piece:
+                link.deaf = loss.shots.take()
+            return False
+        if link.deaf:
+            self._swallowed.release()
+            if loss is not None and loss.then_sever:
+                self._close(link, reset=True)
+        return link.deaf
 
     def _flush(self, link: _Link) -> None:
         now = time.monotonic()

@@ -120,6 +120,21 @@ class ServerSpec(ABC):
         """
         return {}
 
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        """Delete all that the servers keep for one lock alone, as an operator does, past every adapter; says what.
+
+        What all locks share stays (a cluster's revision, a sequence). Raises ConnectionError, with the address.
+        """
+        raise ValueError(f"{self.name} has no entry of a lock that could be erased")
+
+    def touch(self, endpoint: Endpoint, key: str) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Write over the entry of a lock's holder, and take nothing from the holder by it.
+
+        Returns the numbers that the servers keep beside the entry, before and after. Raises ConnectionError, with the
+        address, and LookupError where nobody holds the lock.
+        """
+        raise ValueError(f"{self.name} has no entry of a holder with numbers of its own")
+
     @abstractmethod
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         """How clients reach these nodes."""

@@ -312,10 +312,8 @@ class Supervisor:
 
         def kill_one(pid_file: Path) -> None:
             process = ProcessId.read(pid_file)
-            if process is not None and process.alive():
-                with contextlib.suppress(freezing.ProcessGone):
-                    freezing.kill(process)
-                    killed.append(pid_file.parent.name)
+            if process is not None and freezing.kill_if_alive(process):
+                killed.append(pid_file.parent.name)
             pid_file.unlink(missing_ok=True)
 
         with exclusive(self.home, "supervisor"), uninterrupted("stopping servers"), contextlib.ExitStack() as each:

@@ -171,7 +171,10 @@ class LockClient(ABC):
         return self._release(grant)
 
     def lost(self, grant: Grant) -> str | None:
-        """Why this client already knows, without asking, that the grant is gone; None while it has no reason to."""
+        """Why this client already knows, without asking, that the grant is gone; None while it has no reason to.
+
+        May be called from any thread at any time, also while another call of this client is under way.
+        """
         if grant.deadline_ns is not None and self.clock.monotonic_ns() >= grant.deadline_ns:
             return "the lease ran out on the client's monotonic clock"
         return None

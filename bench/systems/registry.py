@@ -83,6 +83,10 @@ _ENTRIES = (
         default_wait="poll-5ms-j20", tags=("unsound token",),
     ),
     _system(
+        "redis", "Redis, plain DEL", "PlainDeleteRedisLock", "RedisServers", name="redis-plain-delete",
+        default_wait="poll-5ms-j20", tags=("unsound release",),
+    ),
+    _system(
         "redlock", "Redlock", "RedlockLock", "RedlockServers",
         default_wait="poll-5ms-j20", headline=True, durable_variant="redlock-aof",
     ),
@@ -99,6 +103,10 @@ _ENTRIES = (
     _system(
         "postgres_row", "Postgres row", "PostgresRowLock", "PostgresServers",
         name="postgres-row", default_wait="block", headline=True,
+    ),
+    _system(
+        "postgres_row", "Postgres row, sequence without a guard", "UnguardedPostgresRowLock", "PostgresServers",
+        name="postgres-row-unguarded", default_wait="block", tags=("unsound token",),
     ),
     _system(
         "postgres_row", "Postgres row, counter in the row", "CounterTokenPostgresRowLock", "PostgresServers",

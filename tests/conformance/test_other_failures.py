@@ -23,6 +23,11 @@ BAD_CLIENTS = [
     ("redis", "TwoStepRedisLock", "killed_at_any_moment_leaves_at_most_a_lease", "expected a grant"),
     ("etcd", "CredulousEtcdLock", "lease_lost_in_the_queue_is_no_grant", "whose lease ended in the queue got"),
 ]
+# (system of the registry that is unsound on purpose, check that its difference breaks, what it must complain of)
+UNSOUND = [
+    ("redis-plain-delete", "stale_grant_changes_nothing", "the release of a grant that another followed succeeded"),
+    ("redis-plain-delete", "expired_holder_changes_nothing", "a release after another took the key said"),
+]
 MINORITY = "a_minority_may_be_unreachable"
 
 
@@ -49,6 +54,15 @@ def test_bad_client_is_found(
         bench.system = replace(SYSTEMS[name], client_path=f"tests.conformance.bad_clients:{client}")
         with pytest.raises(AssertionError, match=complaint):
             CHECKS[check](bench)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(("name", "check", "complaint"), UNSOUND, ids=[f"{row[0]}-{row[1]}" for row in UNSOUND])
+def test_unsound_variant_is_found(
+    name: str, check: str, complaint: str, bench_of: Callable[[str], AbstractContextManager[Harness]]
+) -> None:
+    with bench_of(name) as bench, pytest.raises(AssertionError, match=complaint):
+        CHECKS[check](bench)
 
 
 @pytest.mark.servers

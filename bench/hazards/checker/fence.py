@@ -8,10 +8,13 @@ that a mistake in one of the two shows.
 The log: each attempt has an order of its own, from 1, and `highest_before` is the greatest token over the accepted
 attempts of smaller order. Where orders are missing (attempts whose answer never came, or of writers that are not in
 this trial), a token that the history does not have may have been accepted among them: the first attempt after the gap
-may show a higher one than the history explains, never a lower one, and from there on the count goes on exactly.
+may show a higher one than the history explains, never a lower one, and from there on the count goes on exactly. All
+attempts that share one order are faults, since the log says nothing of which came first.
 
 Attempts without a verdict are not judged. An attempt counts once, however much is wrong with it.
 """
+
+from collections import Counter
 
 from bench.hazards.checker.beliefs import by_key
 from bench.hazards.resources.base import Rule
@@ -26,16 +29,18 @@ def fence_faults_of(trial: Trial) -> int:
 
 
 def _faults_in_log(log: list[Write], rule: Rule) -> int:
-    faults, last_order, highest = 0, 0, 0
-    for write in sorted(log, key=_place):
-        gap = write.order > last_order + 1
-        if write.order <= last_order:  # given twice, or below 1
+    given = Counter(write.order for write in log)
+    faults, last_order, highest, exact = 0, 0, 0, True
+    for write in sorted(log, key=lambda write: write.order):
+        if write.order > last_order + 1:
+            exact = False
+        if write.order < 1 or given[write.order] > 1:
             consistent = False
-        elif gap:
-            consistent = write.highest_before >= highest
-            highest = max(highest, write.highest_before)
-        else:
+        elif exact:
             consistent = write.highest_before == highest
+        else:
+            consistent = write.highest_before >= highest
+            highest, exact = max(highest, write.highest_before), True
         if not consistent or write.accepted is not _may_pass(write, rule):
             faults += 1
         if write.accepted and write.token is not None:
@@ -50,8 +55,3 @@ def _may_pass(write: Write, rule: Rule) -> bool:
     if rule is Rule.AT_MOST:
         return write.token > write.highest_before
     return write.token >= write.highest_before
-
-
-def _place(write: Write) -> tuple[int, int, str]:
-    """The resource's order; where it gave one twice, a fixed order, so that the count does not hang on the file's."""
-    return write.order, write.sent_ns, repr(write)

@@ -31,7 +31,7 @@ def stale_writes_of(trial: Trial) -> tuple[StaleWrite, ...]:
         below = write.token is not None and write.token < write.highest_before
         stale = StaleWrite(grant=write.grant, order=write.order, accepted=write.accepted, by_token=judged and below)
         found.append((write.sent_ns, stale))
-    found.sort(key=lambda entry: (entry[0], entry[1].grant, entry[1].order, repr(entry[1])))
+    found.sort(key=lambda entry: (entry[0], entry[1].grant, entry[1].order, str(entry[1].accepted), entry[1].by_token))
     return tuple(stale for _, stale in found)
 
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.hazards.clocks.refusal import CannotStep
+from bench.servers.freezing import thread_states
 from bench.servers.interruption import uninterrupted
 
 _STOPS_WITHIN_S = 5.0
-_STILL = "TZX"  # proc(5): stopped, or ended and executing nothing any more
+_STILL = frozenset("TZX")  # proc(5): stopped, or ended and executing nothing any more
 
 
 @contextmanager
@@ -39,10 +40,11 @@ def halted(pid: int) -> Iterator[None]:
 def instructions(pid: int) -> Sequence[int]:
     """The address at which each thread of a halted process will go on: the last field of proc(5)'s `syscall`."""
     addresses = []
-    for task in _tasks(pid):
-        if _state(task) != "T":
-            continue
-        told = (task / "syscall").read_text(encoding="ascii").split()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            told = (task / "syscall").read_text(encoding="ascii").split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread that had ended, and is now forgotten too
         if len(told) < 3:  # "running": somebody has continued it
             raise CannotStep(f"process {pid} did not stay stopped: its clock was not changed")
         addresses.append(int(told[-1], 16))
@@ -58,18 +60,7 @@ def _until_still(pid: int) -> None:
 
 
 def _all_still(pid: int) -> bool:
-    return all(_state(task) in _STILL for task in _tasks(pid))
-
-
-def _state(task: Path) -> str:
-    try:
-        return (task / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "X"
-
-
-def _tasks(pid: int) -> Sequence[Path]:
-    try:
-        return list(Path(f"/proc/{pid}/task").iterdir())
-    except (FileNotFoundError, ProcessLookupError):
-        raise ProcessLookupError(f"process {pid} is gone") from None
+    states = thread_states(pid)
+    if not states:
+        raise ProcessLookupError(f"process {pid} is gone")
+    return states <= _STILL

@@ -119,7 +119,7 @@ def _zookeeper(_servers: ServerSpec, node: NodeState) -> _Told:
     while True:
         lines = node.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
         said = [number for number, line in enumerate(lines) if f"/{node.node.host}:{port} " in line]
-        stamps = [found for line in lines[: said[0] + 1] if (found := _LOGGED_AT.match(line))] if said else []
+        stamps = [found for line in lines[: said[-1] + 1] if (found := _LOGGED_AT.match(line))] if said else []
         if stamps:
             day = datetime.datetime.strptime(stamps[-1][1], "%Y-%m-%d %H:%M:%S").astimezone()  # logged in local time
             return _Told(asked_ns, int(day.timestamp()) * _SECOND + int(stamps[-1][2]) * _MS, _MS)

@@ -4,8 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from bench.errors import LockbenchError
+from bench.hazards.actors import CONFIRMED_WITHIN_S, ActorFailed
+from bench.hazards.cast import ANSWERS_WITHIN_S
 from bench.hazards.faults.base import InForce, Scene
-from bench.servers.proxy import Direction
+from bench.servers.proxy import Direction, Shots
 
 _DIRECTIONS = {"both": Direction.BOTH, "to_server": Direction.TO_SERVER, "to_client": Direction.TO_CLIENT}
 
@@ -16,6 +19,22 @@ def pause(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
     return InForce(actor.pause(), "every thread in state T (/proc)", actor.resume)
 
 
+def stall(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
+    """Hold up the actor's worker `for` so long; its other threads run, its watchdog among them. What it is asked in the
+    meantime it does afterwards."""
+    actor, for_ms = scene.cast.actor(target), float(arguments["for_ms"])
+    count = len(actor.said("stalling")) + 1
+    number = actor.send("stall", for_ms=for_ms)
+    begun = scene.cast.wait_said(target, "stalling", count, CONFIRMED_WITHIN_S)
+    if begun is None:
+        raise ActorFailed(f"{target} did not say that it stalls within {CONFIRMED_WITHIN_S:g} s")
+
+    def over() -> int:
+        return int(scene.cast.collect(target, number, for_ms / 1000.0 + ANSWERS_WITHIN_S)["answered_ns"])
+
+    return InForce(begun["at_ns"], "said by its worker", over, for_ms, "ms")
+
+
 def kill(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
     """End the process at once. The kernel closes its sockets, as it does when a process crashes."""
     return InForce(scene.cast.actor(target).kill(), "waited for by its parent")
@@ -23,11 +42,24 @@ def kill(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
 
 def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
     """Pull the cable between the actor and the lock's servers: nothing arrives, nothing is reset. The resource is
-    still reached. Argument: `direction` both, to_server or to_client."""
-    proxies = scene.cast.proxies(target)
+    still reached. Arguments: `direction` both, to_server or to_client; `nodes`, on the way to the first so many servers
+    only.
+
+    `both` is a cable indeed: packets are not even acknowledged, so that the keepalives of either end can find out. One
+    direction alone is silence above TCP, as of a process in between that has stopped forwarding.
+    """
+    proxies = scene.cast.proxies(target)[: int(arguments["nodes"]) if "nodes" in arguments else None]
     direction = _DIRECTIONS[str(arguments.get("direction", "both"))]
+    told = f"{len(proxies)} proxies forward nothing"
     for proxy in proxies:
-        proxy.drop(direction)
+        if direction is Direction.BOTH:
+            told = f"{len(proxies)} proxies throw every packet away"
+            try:
+                proxy.unplug()
+            except OSError as no_filters:
+                raise LockbenchError(f"no cable can be pulled here: no socket filters ({no_filters})") from no_filters
+        else:
+            proxy.drop(direction)
     began_ns = time.monotonic_ns()
 
     def over() -> int:
@@ -35,7 +67,7 @@ def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
             proxy.restore()
         return time.monotonic_ns()
 
-    return InForce(began_ns, f"{len(proxies)} proxies forward nothing", over)
+    return InForce(began_ns, told, over)
 
 
 def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -56,20 +88,26 @@ def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
 
 
 def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
-    """Lose the next reply that the servers send this actor; `then_sever` resets the connection as well."""
+    """Lose the reply to the actor's next request that names the trial's key; what went before may be answered.
+
+    Aimed by the key, so that a keepalive's reply is not taken for the acquire's. A connection that has lost a reply
+    hears nothing more: a stream has no gap. Arguments: `requests`, how many are struck so, each on a connection of its
+    own (1; a client that asks several servers at once sends as many); `then_sever` resets each such connection once the
+    server has answered. The measure `replies_lost` counts the requests struck.
+    """
     proxies = scene.cast.proxies(target)
+    shots = Shots(int(arguments.get("requests", 1)))
     for proxy in proxies:
-        proxy.swallow_reply(then_sever=bool(arguments.get("then_sever", False)))
+        proxy.lose_replies(scene.key.encode(), shots, then_sever=bool(arguments.get("then_sever", False)))
     began_ns = time.monotonic_ns()
 
     def over() -> int:
-        swallowed = sum(proxy.wait_swallowed(0.0) for proxy in proxies)
-        scene.measures["replies_swallowed"] = float(swallowed)
         for proxy in proxies:
             proxy.restore()
+        scene.measures["replies_lost"] = float(shots.fired)
         return time.monotonic_ns()
 
-    return InForce(began_ns, f"{len(proxies)} proxies lose their next reply", over)
+    return InForce(began_ns, f"{len(proxies)} proxies wait for a request that names the key", over)
 
 
 def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:

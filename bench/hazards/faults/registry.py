@@ -2,14 +2,23 @@
 
 from collections.abc import Mapping
 
-from bench.hazards.faults import on_actors
+from bench.hazards.faults import on_actors, on_clocks, on_clusters, on_servers
 from bench.hazards.faults.base import Strike
 
 FAULTS: Mapping[str, Strike] = {
     "pause": on_actors.pause,
     "kill": on_actors.kill,
+    "stall": on_actors.stall,
     "partition": on_actors.partition,
     "slow_link": on_actors.slow_link,
     "swallow_reply": on_actors.swallow_reply,
     "client_clock": on_actors.client_clock,
+    "restart": on_servers.restart,
+    "erase": on_servers.erase,
+    "touch": on_servers.touch,
+    "nodes": on_clusters.nodes,
+    "server_stall": on_clusters.server_stall,
+    "replication_cut": on_clusters.replication_cut,
+    "failover": on_clusters.failover,
+    "clock_jump": on_clocks.clock_jump,
 }

@@ -137,8 +137,7 @@ def _listen(lab: int) -> list[bytes]:
 def _kill(lines: Iterable[bytes]) -> None:
     for line in lines:
         pid, ticks, boot = line.decode("ascii").split()
-        with contextlib.suppress(freezing.ProcessGone):
-            freezing.kill(ProcessId(int(pid), int(ticks), boot))
+        freezing.kill_if_alive(ProcessId(int(pid), int(ticks), boot))
 
 
 def _when_the_lock_is_free(home: Path) -> None:

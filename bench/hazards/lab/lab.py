@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
 from bench.hazards.lab.servers import LabClosed, LabServers
+from bench.servers import freezing
 from bench.servers.interruption import uninterrupted
 from bench.servers.process import ProcessId
 from bench.servers.settings import SERVER_SETS, ServerSettings, Settings
@@ -28,6 +29,7 @@ class Lab:
     def __init__(self, supervisor: Supervisor, guardian: Guardian, specs: Sequence[ServerSpec]) -> None:
         self.supervisor = supervisor
         self._guardian = guardian
+        self._guarded: list[ProcessId] = []
         self._turn = threading.Lock()
         self._closed = False
         self._sets = {spec.name: LabServers(self.supervisor, spec, self.turn) for spec in specs}
@@ -39,10 +41,11 @@ class Lab:
         return self._sets[set_name]
 
     def guard(self, pid: int) -> None:
-        """Have a process killed by the guardian, stopped or not, should this lockbench be killed. For actors, which a
-        fault may have stopped: they would stay stopped for ever."""
+        """Have a process killed at the latest when the lab ends, however that ends. For actors, which a fault may have
+        stopped: they would stay stopped for ever."""
         process = ProcessId.of(pid)
         if process is not None:
+            self._guarded.append(process)
             self._guardian.watch(process)
 
     @contextmanager
@@ -70,13 +73,15 @@ class Lab:
         return found
 
     def close(self) -> None:
-        """Kill every server. Idempotent."""
+        """Kill every server, and what is guarded. Idempotent."""
         with self._turn:
             self._closed = True
             with ExitStack() as every:
                 every.callback(self.supervisor.kill_all)
                 for servers in self._sets.values():
                     every.callback(servers.let_go)
+                for process in self._guarded:
+                    every.callback(freezing.kill_if_alive, process)
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from bench.servers import freezing
 from bench.servers.endpoint import Endpoint
 from bench.servers.proxy import FaultProxy
 from bench.servers.readiness import until_ready
-from bench.servers.spec import Node
-from bench.servers.supervisor import Supervisor
+from bench.servers.spec import Node, NotReady
+from bench.servers.supervisor import NotRunning, Supervisor
 from bench.systems.redis import replication
 
 _IN_STEP_WITHIN_S = 20.0
@@ -35,21 +35,27 @@ class Replica:
     ) -> None:
         self.node_name = _SPEC.node_names[0]
         self.primary = primary
+        self._variant = variant
         self._supervisor = supervisor
         self._turn = turn
         self._link = FaultProxy((primary.host, primary.port))
-        with turn():
-            running = supervisor.up([_SPEC])[_SPEC.name]
-        (self._state,) = running.nodes
-        self.node = self._state.node
-        self.endpoint: Endpoint = running.endpoint  # of the replica: where clients go once it is promoted
-        replication.follow(self.node, primary, self._link.address)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """How clients reach the replica, once it is promoted."""
+        return self._supervisor.endpoint(_SPEC)
+
+    def attach(self) -> None:
+        """Start it, as durable as its primary, and wait until it has all that the primary has. Raises TooLate."""
+        with self._turn():
+            self._supervisor.up([_SPEC])
+        replication.follow(self._node, self.primary, self._link.address)
         self.in_step()
-        supervisor.configure(_SPEC, variant)  # as durable as its primary; waits until all that was copied is on disk
+        self._supervisor.configure(_SPEC, self._variant)  # waits until what was copied is on disk, where it is to be
 
     def in_step(self) -> int:
         """Wait until the replica has all that the primary has; the offset of both. Raises TooLate."""
-        ask = partial(replication.in_step, self.node, self.primary)
+        ask = partial(replication.in_step, self._node, self.primary)
         return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, self.node_name)
 
     def cut(self) -> FaultWindow:
@@ -65,7 +71,7 @@ class Replica:
 
         What the proxy held back is lost, as it is with a primary that died.
         """
-        offset = replication.promote(self.node)
+        offset = replication.promote(self._node)
         began_ns = time.monotonic_ns()
         self._link.close()
         told = f"role master, at offset {offset}"
@@ -78,10 +84,16 @@ class Replica:
     def remove(self) -> None:
         """Stop the replica. Idempotent."""
         self._link.close()
-        with self._turn():
-            process = self._state.process
-            if process is not None:
+        with suppress(NotReady):  # a primary that is dead by now does not remember
+            replication.forget_replicas(self.primary)
+        with self._turn(), suppress(NotRunning):
+            for state in self._supervisor.running(_SPEC).nodes:
                 # Not politely: a redis-server that is about to write its append-only file refuses to end for a while.
-                with suppress(freezing.ProcessGone):
-                    freezing.kill(process)
+                if state.process is not None:
+                    freezing.kill_if_alive(state.process)
             self._supervisor.down([_SPEC])
+
+    @property
+    def _node(self) -> Node:
+        (state,) = self._supervisor.running(_SPEC).nodes
+        return state.node

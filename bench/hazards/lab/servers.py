@@ -164,6 +164,7 @@ class LabServers:
         if self.replica is not None:
             raise ValueError("there is a replica already")
         self.replica = Replica(self._supervisor, self._turn, self.state(self.node_names[0]).node, self._variant)
+        self.replica.attach()
         return self.replica
 
     # -- whole again ---------------------------------------------------------------------------------------------
@@ -177,15 +178,15 @@ class LabServers:
         until_ready(partial(self.spec.settle, serving), deadline, self.spec.title)
 
     def mend(self) -> None:
-        """Make the set as it was: the replica gone, paused nodes resumed, what `on_mend` has done, dead nodes
+        """Make the set as it was: paused nodes resumed, the replica gone, what `on_mend` has done, dead nodes
         started, all in step. Data that was lost stays lost. Raises Died or TooLate.
         """
         with ExitStack() as every:  # each is tried, also after another has failed; the last pushed comes first
             every.callback(self._start_dead)
             while self.on_mend:
                 every.callback(self.on_mend.pop(0))
-            every.callback(self._resume_paused)
             every.callback(self._drop_replica)
+            every.callback(self._resume_paused)
 
     def _resume_paused(self) -> None:
         with self._turn():
@@ -256,7 +257,6 @@ class LabServers:
 
     def _serving(self) -> Sequence[Node]:
         return [state.node for state in self.running.nodes if _runs(state) and not _is_frozen(state)]
-
 
     def _check_quorum(self, serving: Collection[str]) -> None:
         if len(serving) < (quorum := quorum_of(self.spec.name, len(self.node_names))):

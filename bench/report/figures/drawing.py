@@ -2,12 +2,14 @@
 
 import io
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.formats import NO_BREAK, ms
 from bench.report.style import MUTED, house_style
 
@@ -92,3 +94,26 @@ def machine_words(evidence: Evidence) -> str:
         f"share it; loopback round trip {machine.loopback_rtt_us_p50:.0f}{NO_BREAK}µs, fdatasync "
         f"{ms(machine.fdatasync_us_p50)}{NO_BREAK}ms (medians). Campaign {evidence.campaign.campaign_id}."
     )
+
+
+def lab_drawing(
+    name: str, title: str, caption: str, runs: Iterable[str], hazards: HazardEvidence, figure: Figure
+) -> Drawing:
+    """A figure of a hazard campaign, with the campaign as its provenance."""
+    campaign = hazards.campaign
+    return Drawing(name, title, caption, tuple(runs), campaign.campaign_id, campaign.git_commit, figure)
+
+
+def lab_words(hazards: HazardEvidence) -> str:
+    """The machine and the hazard campaign, for captions."""
+    machine = hazards.environment
+    return (
+        f"Machine: {machine.cpu_count} cores ({machine.cpu_model}), {machine.operating_system}; clients and servers "
+        f"share it. Hazard campaign {hazards.campaign.campaign_id}."
+    )
+
+
+def write_title(figure: Figure, title: str) -> None:
+    """Write the title along the top edge."""
+    width_in, height_in = figure.get_size_inches()
+    figure.text(0.1 / width_in, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")

@@ -9,7 +9,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.dynamodb import engines, tables, view
+from bench.systems.dynamodb import engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 
 _CALL_TIMEOUT_MS = 5_000
@@ -61,6 +61,9 @@ class DynamoDBServers(ServerSpec):
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)
+
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        return upkeep.erase(endpoint, key)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         (node,) = nodes

@@ -18,6 +18,11 @@ class Entry:
         return f"lockbench/{quote(self.lock_key, safe='')}/".encode()
 
     @property
+    def queue_end(self) -> bytes:
+        """The first key after all keys of the queue."""
+        return self.queue[:-1] + bytes([self.queue[-1] + 1])
+
+    @property
     def key(self) -> bytes:
         return self.queue + self._name
 

@@ -4,6 +4,7 @@ The server spec and `server_facts` use it, because a question to one particular 
 channel, which may lead to another. Field names are those of etcd's own JSON mapping; 64-bit numbers arrive as strings.
 """
 
+import base64
 import json
 import ssl
 from collections.abc import Mapping
@@ -54,6 +55,21 @@ class Gateway:
         """A linearizable read: returns only where a majority confirms the leader. Raises NoAnswer."""
         self._post("/v3/kv/range", {"key": "AA==", "limit": "1"})  # the key is one NUL byte, in base64
 
+    def first_created(self, start: bytes, end: bytes) -> Mapping[str, Any] | None:
+        """Of the keys from `start` up to `end`, the one created first: its key, value and numbers. None: no key."""
+        question = {"key": _base64(start), "range_end": _base64(end), "limit": "1"}
+        found = self._post("/v3/kv/range", {**question, "sort_target": "CREATE", "sort_order": "ASCEND"}).get("kvs", [])
+        return found[0] if found else None
+
+    def write_over(self, key_in_base64: str, value: bytes) -> None:
+        """Give an existing key another value, under the lease that it has."""
+        self._post("/v3/kv/put", {"key": key_in_base64, "value": _base64(value), "ignore_lease": True})
+
+    def delete(self, start: bytes, end: bytes) -> int:
+        """Delete the keys from `start` up to `end`; how many there were."""
+        answer = self._post("/v3/kv/deleterange", {"key": _base64(start), "range_end": _base64(end)})
+        return int(answer.get("deleted", 0))
+
     def metric(self, name: str) -> float | None:
         """One unlabelled sample of the member's Prometheus page; None where there is no such series."""
         return self.samples().get(name)
@@ -65,7 +81,7 @@ class Gateway:
             series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")
         }
 
-    def _post(self, path: str, question: Mapping[str, str]) -> Mapping[str, Any]:
+    def _post(self, path: str, question: Mapping[str, str | bool]) -> Mapping[str, Any]:
         try:
             answer = json.loads(self._request("POST", path, json.dumps(question)))
         except ValueError as wrong:
@@ -95,3 +111,7 @@ class Gateway:
         if "tls_cert" in self.secrets:
             context.load_cert_chain(self.secrets["tls_cert"], self.secrets["tls_key"])
         return HTTPSConnection(self.host, self.port, timeout=self.within_s, context=context)
+
+
+def _base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()

@@ -28,7 +28,7 @@ def join_request(entry: Entry, only_if_free: bool) -> Any:
     guards = [_created(entry.void, etcdrpc.Compare.EQUAL, 0)]
     if only_if_free:
         # On a range this holds when it holds for each key of it; no existing key has 0, so: when there is none.
-        guards.append(_created(entry.queue, etcdrpc.Compare.EQUAL, 0, range_end=_end(entry.queue)))
+        guards.append(_created(entry.queue, etcdrpc.Compare.EQUAL, 0, range_end=entry.queue_end))
     newest = _queue_range(entry, limit=2)
     return etcdrpc.TxnRequest(compare=guards, success=[_put(entry.key, entry), _read(newest)])
 
@@ -109,15 +109,10 @@ def _read(request: Any) -> Any:
 def _queue_range(entry: Entry, limit: int, max_create_revision: int = 0) -> Any:
     return etcdrpc.RangeRequest(
         key=entry.queue,
-        range_end=_end(entry.queue),
+        range_end=entry.queue_end,
         sort_target=etcdrpc.RangeRequest.CREATE,
         sort_order=etcdrpc.RangeRequest.DESCEND,
         limit=limit,
         max_create_revision=max_create_revision,
         keys_only=True,
     )
-
-
-def _end(prefix: bytes) -> bytes:
-    """The first key after all keys with this prefix, which ends in a slash here."""
-    return prefix[:-1] + bytes([prefix[-1] + 1])

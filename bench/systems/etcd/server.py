@@ -13,7 +13,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.etcd import view
+from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
 
@@ -100,6 +100,12 @@ class EtcdServers(ServerSpec):
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)
+
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        return upkeep.erase(endpoint, key)
+
+    def touch(self, endpoint: Endpoint, key: str) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        return upkeep.touch(endpoint, key)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))

@@ -31,13 +31,12 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
     ready = False
     try:
         try:
-            session.execute("SELECT lockbench.guard_fence()", within_s=call_s)
+            _make_ready(session, statements, call_s)
         except StatementFailed as missing:
             if missing.sqlstate not in _NOT_THERE:
                 raise
             create_schema(session, call_s)
-            session.execute("SELECT lockbench.guard_fence()", within_s=call_s)
-        session.prepare(statements, call_s)
+            _make_ready(session, statements, call_s)
         ready = True
     except StatementFailed as refused:
         raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
@@ -45,6 +44,11 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
         if not ready:
             session.close()
     return session
+
+
+def _make_ready(session: Session, statements: Mapping[bytes, bytes], within_s: float) -> None:
+    session.execute("SELECT lockbench.guard_fence()", within_s=within_s)
+    session.prepare(statements, within_s)
 
 
 def server_settings(options: ClientOptions) -> dict[str, int]:

@@ -134,6 +134,19 @@ class PostgresRowLock(LockClient):
         return server_facts(self._transaction.session, self.options.call_timeout_ms / 1000)
 
 
+class UnguardedPostgresRowLock(PostgresRowLock):
+    """The token is a sequence value, and nobody looks after the sequence when a crash is over. It is unsound.
+
+    What a sequence has handed out survives a crash only as far as its log was flushed, and a lock that is held has not
+    committed: see `schema.py`.
+    """
+
+    capabilities: ClassVar[Capabilities] = replace(
+        PostgresRowLock.capabilities, fencing_source="sequence, without a guard after a crash", token_rises=False
+    )
+    taking: ClassVar[statements.Taking] = statements.UNGUARDED
+
+
 class CounterTokenPostgresRowLock(PostgresRowLock):
     """The token is a counter in the row, raised in the transaction. It is unsound.
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.postgres_row import view
+from bench.systems.postgres_row import upkeep, view
 from bench.systems.postgres_row.facts import identity
 from bench.systems.postgres_row.schema import create_schema
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
@@ -153,6 +153,9 @@ class PostgresServers(ServerSpec):
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)
+
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        return upkeep.erase(endpoint, key)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         (node,) = nodes

@@ -8,6 +8,7 @@ and whenever psycopg was imported. libpq's pipeline mode lets BEGIN and the stat
 import os
 import select
 import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
@@ -39,12 +40,14 @@ class StatementFailed(Exception):
 
 
 class Session:
-    """A connection in pipeline mode. Not shared: one caller at a time."""
+    """A connection in pipeline mode. Not shared: one caller at a time, except for `alive`, which anyone may ask."""
 
     def __init__(self, connection: "PGconn", application_name: str) -> None:
         self._pg = connection
         self.application_name = application_name
         self.closed = False
+        # A look that came while a call waits for its answer would read that answer, and the call would wait for ever.
+        self._turn = threading.Lock()
         # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
         self._socket = socket.socket(fileno=os.dup(connection.socket))
         self._limit_s = -1.0  # of one wait, as the socket was told last
@@ -85,6 +88,7 @@ class Session:
         """
         pg = self._pg
         done = False
+        self._turn.acquire()
         try:
             for name, sql in prepare.items():
                 pg.send_prepare(name, sql)
@@ -119,6 +123,7 @@ class Session:
             # lock may have been granted to nobody. Closing makes the server roll back.
             if not done:
                 self.close()
+            self._turn.release()
         return results
 
     def prepare(self, statements: Mapping[bytes, bytes], within_s: float) -> None:
@@ -135,13 +140,20 @@ class Session:
         ]
 
     def alive(self) -> bool:
-        """Does the session still stand, as far as this machine knows? Reads what has arrived; asks nobody."""
+        """Does the session still stand, as far as this machine knows? Reads what has arrived; asks nobody.
+
+        While another thread's call is under way it is said to stand: the call itself will tell.
+        """
+        if not self._turn.acquire(blocking=False):
+            return not self.closed
         try:
             # Twice: the first read may bring the server's last words, and only the second the end of the stream.
             self._pg.consume_input()
             self._pg.consume_input()
         except psycopg.OperationalError:
             return False
+        finally:
+            self._turn.release()
         return self._pg.status == pq.ConnStatus.OK
 
     def in_transaction(self) -> bool:

@@ -1,4 +1,4 @@
-"""The SQL of the lock, and of the two ways to draw a token that are often advised and are wrong."""
+"""The SQL of the lock, and of the three ways to draw a token that are often advised and are wrong."""
 
 from dataclasses import dataclass
 
@@ -27,6 +27,10 @@ class Taking:
 # MATERIALIZED keeps the two steps apart: the inner query locks the row, and only then does the outer draw.
 _SEQUENCE = f"WITH held AS MATERIALIZED ({_ROW} SKIP LOCKED) SELECT nextval('lockbench.fence'), {_NO_LIMIT} FROM held"
 SEQUENCE = Taking(waiting=_SEQUENCE.replace(" SKIP LOCKED", ""), passing=_SEQUENCE)
+
+# The same from a sequence that nobody moves on after a crash.
+_UNGUARDED = _SEQUENCE.replace("lockbench.fence", "lockbench.fence_unguarded")
+UNGUARDED = Taking(waiting=_UNGUARDED.replace(" SKIP LOCKED", ""), passing=_UNGUARDED)
 
 _COUNTER = f"UPDATE lockbench.locks SET counter = counter + 1 WHERE key = $1 RETURNING counter, {_NO_LIMIT}"
 COUNTER = Taking(waiting=_COUNTER, passing=_COUNTER.replace("$1", f"({_ROW} SKIP LOCKED)"))

@@ -132,6 +132,18 @@ class RedisLock(LockClient):
         return self._link.call(packed), True
 
 
+class PlainDeleteRedisLock(RedisLock):
+    """Releases by a plain DEL, as often printed: whoever holds the key by then loses it to a holder that came late."""
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        try:
+            self._link.open()
+            deleted = self._link.call(command("DEL", names(grant.key)[0]))
+        except RedisError as failure:  # not asked again: the second DEL could free another's lock
+            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
+        return RELEASED if deleted else _LOST
+
+
 class NaiveFenceRedisLock(RedisLock):
     """INCR, then SET NX, as often printed: between the two, a client with a larger number can come, hold and leave."""
 

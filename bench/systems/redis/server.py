@@ -13,7 +13,7 @@ from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, R
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.redis import view
+from bench.systems.redis import upkeep, view
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
 
@@ -91,6 +91,9 @@ class RedisServers(ServerSpec):
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)
+
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        return upkeep.erase(endpoint, key)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))

@@ -12,7 +12,7 @@ import psutil
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.systems.base import ServerFacts
-from bench.systems.zookeeper import view
+from bench.systems.zookeeper import upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
 TICK_MS = 200  # half of the shortest session a server grants; sessions expire on multiples of it
@@ -160,6 +160,9 @@ class ZooKeeperServers(ServerSpec):
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)
+
+    def erase(self, endpoint: Endpoint, key: str) -> str:
+        return upkeep.erase(endpoint, key)
 
     def endpoint(self, nodes: Sequence[Node]) -> Endpoint:
         return Endpoint(tuple((node.host, node.port) for node in nodes))

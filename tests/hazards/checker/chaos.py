@@ -1,11 +1,12 @@
 """Arbitrary well-formed histories: any beliefs, any tokens, any verdicts, any faults, on few instants and names."""
 
-from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Trial, Write
+from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Scalar, Trial, Write
 from tests.hazards.checker.choices import TTL_MS, TTL_NS, Choices
 
 _LAST = 24  # instants are quarters of a TTL, now and then a nanosecond off
 _KEYS = ("a", "b")
 _ACTORS = ("one", "two", "three")
+_PARAMETERS: tuple[dict[str, Scalar], ...] = ({}, {"rule": "below"}, {"rule": "at_most"})
 
 
 class Chaos:
@@ -21,7 +22,7 @@ class Chaos:
         beliefs = tuple(self._belief(number) for number in range(sizes[0]))
         return Trial(
             name="chaos",
-            parameters=dice.choice(({}, {"rule": "below"}, {"rule": "at_most"})),
+            parameters=dice.choice(_PARAMETERS),
             ttl_ms=TTL_MS,
             began_ns=0,
             ended_ns=self._instant(_LAST + 2, 2 * _LAST),

@@ -196,17 +196,17 @@ def _known_before(trial: Trial, write: Write) -> int:
 
 
 def order_twice(told: Told, choices: Choices) -> Planted:
-    """The resource gives one order to two attempts."""
+    """The resource gives one order to two attempts: both are in doubt."""
     pairs = []
     for write in told.trial.writes:
         for other in told.trial.writes:
             one_log = write.key == other.key and write.accepted is not None and other.accepted is not None
-            if one_log and other.order == write.order - 1 and other.sent_ns < write.sent_ns:
+            if one_log and other.order == write.order - 1:
                 pairs.append((write, other))
     assume(pairs)
     write, other = choices.of(pairs)
     twice = write.model_copy(update={"order": other.order})
-    return _swapped(told.trial, "writes", write, twice), {"fence_faults": 1}
+    return _swapped(told.trial, "writes", write, twice), {"fence_faults": 2}
 
 
 def unanswered_waiter(told: Told, choices: Choices) -> Planted:

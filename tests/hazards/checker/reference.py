@@ -87,13 +87,16 @@ def _stale(trial: Trial) -> list[StaleWrite]:
         ):
             by_token = write.accepted is not None and write.token is not None and write.token < write.highest_before
             stale = StaleWrite(grant=write.grant, order=write.order, accepted=write.accepted, by_token=by_token)
-            found.append((write.sent_ns, write.grant, write.order, repr(stale), stale))
+            found.append((write.sent_ns, write.grant, write.order, str(write.accepted), by_token, stale))
     return [entry[-1] for entry in sorted(found, key=lambda entry: entry[:-1])]
 
 
 def _disturbed(trial: Trial, actor: str, from_ns: int, until_ns: int) -> bool:
     return any(
-        fault.target == actor and fault.began_ns <= until_ns and (fault.ended_ns is None or fault.ended_ns >= from_ns)
+        fault.target == actor
+        and fault.kind != "kill"
+        and fault.began_ns <= until_ns
+        and (fault.ended_ns is None or fault.ended_ns >= from_ns)
         for fault in trial.faults
     )
 
@@ -156,28 +159,28 @@ def _contradicts_rule(trial: Trial, write: Write) -> bool:
 
 
 def _contradicts_log(trial: Trial, write: Write) -> bool:
-    """With what the history knows: accepted tokens, and what attempts after gaps in the orders have shown."""
-    place = (write.order, write.sent_ns, repr(write))
-    log = [
-        one
-        for one in trial.writes
-        if one.key == write.key and one.accepted is not None and (one.order, one.sent_ns, repr(one)) < place
-    ]
-    orders = {0, *(one.order for one in log)}
-    if write.order < 1 or write.order in orders:
+    log = [one for one in trial.writes if one.key == write.key and one.accepted is not None]
+    if write.order < 1 or [one.order for one in log].count(write.order) > 1:
         return True
-    known = max([0, *(one.token or 0 for one in log if one.accepted)])
-    shown = [
-        one.highest_before
-        for one in log
-        if one.order > 0
-        and one.order - 1 not in {0, *(o.order for o in log)}
-        and not any(
-            other.order == one.order and (other.sent_ns, repr(other)) < (one.sent_ns, repr(one)) for other in log
-        )
-    ]
-    floor = max([known, *shown])
-    return write.highest_before != floor if write.order - 1 in orders else write.highest_before < floor
+    known, exact = _known_before(log, write.order)
+    return write.highest_before != known if exact else write.highest_before < known
+
+
+def _known_before(log: list[Write], order: int) -> tuple[int, bool]:
+    """The highest token before an order, as far as the log tells, and whether it tells all.
+
+    It does not while orders are missing and no attempt since (of an order of its own) has shown what was the highest.
+    """
+    earlier = [one for one in log if one.order < order]
+    known = max([0, *(one.token or 0 for one in earlier if one.accepted)])
+    exact = True
+    for number in range(1, order + 1):
+        here = [one for one in log if one.order == number]
+        if number < order and len(here) == 1 and not exact:
+            known, exact = max(known, here[0].highest_before), True
+        elif not here:
+            exact = False
+    return known, exact
 
 
 def _never_served(trial: Trial) -> int:

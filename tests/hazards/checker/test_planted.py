@@ -23,7 +23,7 @@ NOTHING: dict[str, Any] = {
 }
 # What one violation cannot but bring about: with two holders, some write of the first comes after the telling of the
 # second. It was not planted, and is judged elsewhere.
-FOLLOWS = {intruder: "stale_writes", overstayer: "stale_writes"}
+FOLLOWS: dict[Planter, str] = {intruder: "stale_writes", overstayer: "stale_writes"}
 
 
 def test_two_thousand_are_planted_in_all() -> None:

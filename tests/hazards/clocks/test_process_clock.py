@@ -1,7 +1,9 @@
 """The changed clock of one process: what it shifts, what it leaves exact, and that it can be taken back."""
 
 import os
+import platform
 import signal
+import struct
 import time
 from pathlib import Path
 
@@ -195,14 +197,14 @@ def test_somebody_elses_process_is_refused_with_what_to_do() -> None:
 
 
 def test_another_machine_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vdso.platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(CannotStep, match=r"needs Linux on x86-64; this is linux on aarch64"):
         vdso.own.__wrapped__()
 
 
 @pytest.mark.parametrize("image", [b"", b"\x7fELF\x01" + bytes(8_187), vdso.own().image[:4_096], bytes(8_192)])
 def test_an_image_that_is_no_vdso_is_refused(image: bytes) -> None:
-    with pytest.raises((ValueError, vdso.struct.error)):
+    with pytest.raises((ValueError, struct.error)):
         vdso.parse(image)
 
 

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.servers
 Take = Callable[[str], LabServers]
 
 
-
 @pytest.mark.parametrize("system", ["redis-aof", "etcd", "zookeeper", "postgres-row"])
 def test_what_was_written_is_there_after_a_kill(servers_of: Take, system: str) -> None:
     servers = servers_of(system)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -37,15 +38,20 @@ def test_it_ends_with_a_stage_that_is_killed(kind: str, number: signal.Signals) 
     with subprocess.Popen(
         [sys.executable, "-c", STAGE, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as stage:
+        ours: list[psutil.Process] = []
         try:
             assert stage.stdout is not None
             port = int(stage.stdout.readline())
-            (child,) = psutil.Process(stage.pid).children()
+            ours += psutil.Process(stage.pid).children()
+            assert len(ours) == 1
             open_resource(kind, {"port": port}).close()  # it is up
             stage.send_signal(number)
-            _, alive = psutil.wait_procs([child], timeout=ENDS_WITHIN_S)
+            _, alive = psutil.wait_procs(ours, timeout=ENDS_WITHIN_S)
             assert not alive
         finally:
+            for process in ours:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
             stage.kill()
 
 

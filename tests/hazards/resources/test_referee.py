@@ -59,13 +59,12 @@ def test_a_client_that_takes_no_answers_holds_up_nobody(port: int) -> None:
             assert piece
             answers += piece
         assert len(answers) > 5 << 20, "the kernel alone could have held that"
-        assert all(len(json.loads(line)["log"]) == 200 for line in answers.splitlines())
+        # Some may have been asked for after the other's write.
+        assert {len(json.loads(line)["log"]) for line in answers.splitlines()} <= {200, 201}
         other.close()
 
 
-@pytest.mark.parametrize(
-    "bad", [b"not json\n", b"{}\n", b"[]\n", b'{"do": "dance", "key": "k"}\n', b'{"do": "write"}\n']
-)
+@pytest.mark.parametrize("bad", [b"not json", b"{}", b"[]", b'{"do": "dance", "key": "k"}', b'{"do": "write"}'])
 def test_a_bad_request_ends_its_connection_only(port: int, bad: bytes) -> None:
     other = Referee.open({"port": port})
     with socket.create_connection(("127.0.0.1", port), 30) as client:

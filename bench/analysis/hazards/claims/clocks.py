@@ -1,0 +1,147 @@
+"""Claims about clocks: C25-C30."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from bench.analysis.claims import Claim
+from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.tolerance import SCENARIO as REDLOCK_CLOCK
+from bench.analysis.hazards.tolerance import ToleranceRow
+from bench.analysis.judgement import Judgement, Verdict
+
+SERVERS = "server-clock"
+CLIENT = "client-clock"
+ABOUT = 2.0  # "about n ms" is met from half of n to twice n
+ON_CLIENT_CLOCK = "dynamodb-client-clock"
+
+
+def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C25: about 10 ms of drift break Redlock. The smallest jumps that did, TTL by TTL, against that figure."""
+    rows = [row for row in hazards.tolerance if row.system == claim.system]
+    trials = hazards.of(REDLOCK_CLOCK, claim.system)
+    low, high = claim.low or 0.0, claim.high or 0.0
+    smallest = _smallest_by_ttl(rows)
+    if not rows:
+        yield missing(claim, hazards, REDLOCK_CLOCK)
+        return
+    survived = _fewest_nodes(rows)
+    if not smallest:
+        why = f"no jump of up to {max(row.largest_tried_ms for row in rows):,.0f} ms gave two holders; {survived}"
+        yield judged(claim, Verdict.FAILS, why, trials, found="none broke it")
+        return
+    found = ", ".join(
+        f"{row.smallest_breaking_ms:,.0f} ms at a TTL of {ttl_ms:,} ms" for ttl_ms, row in smallest.items()
+    )
+    about = [low / ABOUT <= (row.smallest_breaking_ms or 0.0) <= high * ABOUT for row in smallest.values()]
+    drift = ", ".join(f"{row.drift_ms:,.0f} ms" for row in smallest.values() if row.drift_ms is not None)
+    told = joined(
+        f"smallest jump with two holders: {found}",
+        f"its own allowance for drift: {drift}, in the same order" if drift else "",
+        survived,
+    )
+    if all(about):
+        verdict = Verdict.HOLDS
+    elif any(about):
+        verdict, told = Verdict.CONDITION, f"for some TTLs only, as the allowance grows with the TTL: {told}"
+    else:
+        verdict = Verdict.FAILS
+    yield judged(claim, verdict, told, trials, found=found)
+
+
+def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C26: one Redis is less sensitive to a jump of the clock than Redlock."""
+    held = Held.of(hazards.of(SERVERS, claim.system))
+    redlock = hazards.tolerance
+    if not held.shown.of:
+        yield missing(claim, hazards, SERVERS)
+        return
+    told = f"its one server's clock jumped ahead {_jump(held.rows)}: two holders in {held.shown.words}"
+    if not redlock:
+        why = f"{told}; Redlock under a jump was not measured beside it"
+        yield judged(claim, Verdict.NOT_TESTABLE, why, held.rows, found=f"two holders {held.shown.words}")
+        return
+    trials = hazards.of(REDLOCK_CLOCK)
+    alone = [row for row in redlock if row.nodes_jumped == 1]
+    survives_one = bool(alone) and not any(row.broke for row in alone)
+    beside = f"Redlock: {_fewest_nodes(redlock)}"
+    if not held.shown.seen:
+        verdict = Verdict.HOLDS if any(row.broke for row in redlock) else Verdict.FAILS
+    elif survives_one:
+        verdict = Verdict.FAILS
+        beside = f"{beside}, and a jump of one node's clock broke it in no trial"
+    else:
+        verdict = Verdict.FAILS
+    found = f"two holders {held.shown.words}"
+    yield judged(claim, verdict, joined(told, beside), [*held.rows, *trials], found=found)
+
+
+def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C27, C28, C29: no jump of a wall clock gives two holders: of the servers, and of the client where asked for."""
+    servers = Held.of(hazards.of(SERVERS, claim.system))
+    client = Held.of(hazards.of(CLIENT, claim.system))
+    if not servers.shown.of:
+        yield missing(claim, hazards, SERVERS)
+        return
+    asked = "client" in claim.how_to_test
+    told = f"servers' clocks jumped {_jump(servers.rows)}: two holders in {servers.shown.words}"
+    beside = f"the client's clock jumped: {client.shown.words}" if client.shown.of else ""
+    rows = (*servers.rows, *client.rows)
+    if servers.shown.seen or client.shown.seen:
+        verdict, why = Verdict.FAILS, joined(told, beside)
+    elif asked and not client.shown.of:
+        verdict, why = Verdict.CONDITION, f"for the servers' clocks; the client's was not stepped: {told}"
+    else:
+        verdict, why = Verdict.HOLDS, joined(told, beside)
+    yield judged(claim, verdict, why, rows, found=f"two holders {(servers.shown + client.shown).words}")
+
+
+def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C30: it depends on how expiry is judged; both ways are measured."""
+    record = Held.of(hazards.of(CLIENT, claim.system))
+    clock = Held.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
+    if not record.shown.of and not clock.shown.of:
+        yield missing(claim, hazards, CLIENT)
+        return
+    told = joined(
+        f"expiry judged by a record that does not change: two holders in {record.shown.words}"
+        if record.shown.of
+        else "",
+        f"by the client's clock: {clock.shown.words}" if clock.shown.of else "",
+    )
+    rows = (*record.rows, *clock.rows)
+    if record.shown.seen:
+        verdict = Verdict.FAILS
+    elif clock.shown.seen and record.shown.of:
+        verdict, told = Verdict.CONDITION, f"where no client's clock judges the expiry: {told}"
+    elif clock.shown.seen:
+        verdict = Verdict.FAILS
+    else:
+        verdict = Verdict.HOLDS
+    yield judged(claim, verdict, told, rows, found=told)
+
+
+def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
+    """For each TTL the row with the smallest breaking jump, over all nodes and moments."""
+    found: dict[int, ToleranceRow] = {}
+    for row in sorted((row for row in rows if row.broke), key=lambda row: (row.ttl_ms, row.smallest_breaking_ms)):
+        found.setdefault(row.ttl_ms, row)
+    return found
+
+
+def _fewest_nodes(rows: Sequence[ToleranceRow]) -> str:
+    """How many clocks had to jump."""
+    broken = [row.nodes_jumped for row in rows if row.broke]
+    whole = [row.nodes_jumped for row in rows if not row.broke and row.nodes_jumped < min(broken, default=10**9)]
+    told = f"it took {min(broken)} jumped nodes" if broken else ""
+    survived = f"with up to {max(whole)} no jump that was tried broke it" if whole else ""
+    return ", ".join(part for part in (told, survived) if part)
+
+
+def _jump(rows: Sequence[TrialRow]) -> str:
+    """How far the clocks jumped, as confirmed."""
+    amounts = [
+        abs(fault.amount) for row in rows for fault in row.faults if fault.amount is not None and fault.unit == "ms"
+    ]
+    return f"by {statistics.median(amounts):,.0f} ms" if amounts else "beyond the TTL"

@@ -1,0 +1,110 @@
+"""Claims about what servers remember: C44-C47, C60."""
+
+from collections.abc import Iterator, Sequence
+
+from bench.analysis.claims import Claim
+from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.judgement import Judgement, Verdict
+
+FAILOVER = "failover"
+RESTART = "restart"
+STAND_IN = {"postgres-advisory": "postgres-row"}  # the same server and connection, where the row itself was not played
+
+
+def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C44: a restart or a failover loses the lock. Where a durable restart keeps it, that is told."""
+    restarts, failovers = hazards.of(RESTART, claim.system), hazards.of(FAILOVER, claim.system)
+    kinds = {str(row.parameter("durability", "")) for row in restarts}
+    parts = [
+        (f"restart, durability {kind}" if kind else "restart", Held.of(_durable(restarts, kind)))
+        for kind in sorted(kinds, key=_durability_order)
+    ]
+    parts += [("failover", Held.of(failovers))] if failovers else []
+    told = joined(*(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of))
+    if not told:
+        yield missing(claim, hazards, RESTART, FAILOVER)
+        return
+    lost = [what for what, held in parts if held.shown.seen]
+    kept = [what for what, held in parts if held.shown.none]
+    rows = [row for _, held in parts for row in held.rows]
+    if not lost:
+        verdict, why = Verdict.FAILS, told
+    elif kept and FAILOVER not in lost:
+        verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
+    else:
+        verdict, why = Verdict.HOLDS, told
+    yield judged(claim, verdict, why, rows, found=told)
+
+
+def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C45, C46: with the leader killed, the lock is still held: nobody else gets it while its holder believes."""
+    rows = hazards.of(FAILOVER, claim.system)
+    held = Held.of(rows)
+    if not held.shown.of:
+        yield missing(claim, hazards, FAILOVER)
+        return
+    restarted = Held.of(hazards.of(RESTART, claim.system))
+    told = joined(
+        f"leader killed while the lock is held: two holders in {held.shown.words}",
+        f"all servers killed and restarted: {restarted.shown.words}" if restarted.shown.of else "",
+    )
+    verdict = Verdict.FAILS if held.shown.seen or restarted.shown.seen else Verdict.HOLDS
+    yield judged(claim, verdict, told, [*held.rows, *restarted.rows], found=told)
+
+
+def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C60: an asynchronous replica can be promoted without the lock."""
+    rows = hazards.of(FAILOVER, claim.system)
+    held = Held.of(rows)
+    if not held.shown.of:
+        yield missing(claim, hazards, FAILOVER)
+        return
+    why = joined(
+        f"primary killed before it replicated, replica promoted: two holders in {held.shown.words}",
+        f"late writes accepted with the fence on {held.fenced.words}" if held.fenced.of else "",
+    )
+    yield judged(claim, Verdict.HOLDS if held.shown.seen else Verdict.FAILS, why, held.rows, found=why)
+
+
+def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C47: the server is killed while a lock is held: nobody else may hold it while its holder believes in it."""
+    system = claim.system
+    held = Held.of(hazards.of(RESTART, system))
+    stand_in = STAND_IN.get(system)
+    if not held.shown.of and stand_in is not None:
+        system = stand_in
+        held = Held.of(hazards.of(RESTART, system))
+    if not held.shown.of:
+        yield missing(claim, hazards, RESTART)
+        return
+    told = joined(
+        f"server killed while the lock is held: two holders in {held.shown.words}", _seen_by(held.rows, "holder")
+    )
+    if held.shown.seen:
+        verdict, why = Verdict.FAILS, told
+    elif system != claim.system:
+        verdict, why = (
+            Verdict.CONDITION,
+            f"for a row lock, which ends with its connection as an advisory one does: {told}",
+        )
+    else:
+        verdict, why = Verdict.HOLDS, told
+    yield judged(claim, verdict, why, held.rows, system=system, found=f"two holders {held.shown.words}")
+
+
+def _seen_by(rows: Sequence[TrialRow], actor: str) -> str:
+    """How that actor's beliefs ended, commonest first."""
+    ends = [belief.ended_by for row in rows for belief in row.trial.beliefs if belief.actor == actor]
+    told = [f"{end or 'not told'} {ends.count(end)}" for end in dict.fromkeys(ends)]
+    return f"how it ended for the {actor}: {', '.join(told)}" if told else ""
+
+
+def _durable(rows: Sequence[TrialRow], kind: str) -> list[TrialRow]:
+    return [row for row in rows if str(row.parameter("durability", "")) == kind]
+
+
+def _durability_order(kind: str) -> tuple[int, str]:
+    known = ["none", "no", "everysec", "always"]
+    return (known.index(kind) if kind in known else len(known), kind)

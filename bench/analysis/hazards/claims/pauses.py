@@ -1,0 +1,179 @@
+"""Claims about paused and cut off holders: C19-C24, C63, C64, and the two pages' scenarios C31, C33, C53."""
+
+from collections.abc import Iterable, Iterator
+
+from bench.analysis.claims import Claim
+from bench.analysis.hazards.claims.base import Held, joined, judged, missing, systems_of
+from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.reasons import pinned
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.window import WindowFit
+from bench.analysis.judgement import Judgement, Verdict
+
+PAUSES = ("gc-pause", "page-scenario", "idle-in-transaction")
+SLOPE_TOLERATED = 0.1
+
+
+def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C19, C20: not safe under pauses. Where a checked token refuses every late write, that is a condition."""
+    held = _paused(claim.system, hazards)
+    if not held.shown.of:
+        yield missing(claim, hazards, *PAUSES[:2])
+        return
+    without = f"late writes accepted without a checked fence {held.without.words}"
+    fenced = f"with it {held.fenced.words}"
+    if not held.shown.seen:
+        verdict, why = Verdict.FAILS, joined(f"two holders in {held.shown.words}", pinned(held.rows))
+    elif not held.has_token:
+        verdict, why = Verdict.HOLDS, f"{without}; there is no token, so that {fenced}"
+    elif held.fenced.none:
+        source = held.rows[0].capability("fencing_source")
+        verdict, why = Verdict.CONDITION, f"as long as no token is checked: {without}, {fenced} (token: {source})"
+    elif held.fenced.seen:
+        verdict, why = Verdict.HOLDS, f"{without}, {fenced}"
+    else:
+        verdict, why = Verdict.HOLDS, f"{without}; no late write met a fence"
+    yield judged(claim, verdict, why, held.rows, found=_found(held))
+
+
+def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C21 to C24: safe under pauses with fencing. What happens without it is told beside."""
+    held = _paused(claim.system, hazards)
+    if not held.shown.of:
+        yield missing(claim, hazards, *PAUSES[:2])
+        return
+    fenced = f"late writes accepted with the fence on {held.fenced.words}"
+    without = f"without it {held.without.words}" if held.without.of else ""
+    if not held.shown.seen:
+        verdict, why = Verdict.HOLDS, joined(f"two holders in {held.shown.words}, fence or not", pinned(held.rows))
+    elif held.fenced.seen:
+        verdict, why = Verdict.FAILS, joined(fenced, without)
+    elif held.fenced.none:
+        verdict, why = Verdict.HOLDS, joined(fenced, without)
+    else:
+        verdict, why = Verdict.NOT_TESTABLE, joined("no late write met a fence", without)
+    yield judged(claim, verdict, why, held.rows, found=_found(held))
+
+
+def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C63, C64: correct under pauses and partitions, without a checked fence."""
+    paused = Held.of(hazards.of("gc-pause", claim.system, fence=False))
+    cut_off = Held.of(row for row in hazards.of("cable-pulled", claim.system) if not row.fence)
+    if not paused.shown.of and not cut_off.shown.of:
+        yield missing(claim, hazards, "gc-pause", "cable-pulled")
+        return
+    rows = (*paused.rows, *cut_off.rows)
+    told = [
+        f"{what}: two holders in {held.shown.words}, late writes accepted {held.without.words}"
+        if held.shown.of
+        else f"{what}: not tried"
+        for what, held in (("holder stopped", paused), ("holder cut off", cut_off))
+    ]
+    redis = Held.of(hazards.of("gc-pause", "redis", fence=False))
+    likewise = f"Redis, stopped, likewise: late writes accepted {redis.without.words}" if redis.without.seen else ""
+    if paused.without.seen or cut_off.without.seen:
+        verdict, why = Verdict.FAILS, joined(*told, likewise)
+    elif not paused.shown.of or not cut_off.shown.of:
+        verdict, why = Verdict.CONDITION, joined(*told)
+    else:
+        verdict, why = Verdict.HOLDS, joined(*told)
+    found = f"late writes accepted {(paused.without + cut_off.without).words}"
+    yield judged(claim, verdict, why, rows, found=found)
+
+
+def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C31: the window is pause - TTL; one judgement a system."""
+    for fit in hazards.window_fits:
+        rows = [row for row in hazards.trials if row.system == fit.system and row.run_id in fit.runs]
+        if fit.median_difference_ms is None:
+            yield judged(claim, Verdict.NOT_TESTABLE, fit.reason, rows, system=fit.system)
+            continue
+        verdict, why = _window_verdict(fit, rows)
+        slope = "" if fit.slope is None else f"slope {fit.slope:.2f}, "
+        found = f"{slope}median difference {fit.median_difference_ms:,.0f} ms"
+        yield judged(claim, verdict, why, rows, system=fit.system, found=found)
+    if not hazards.window_fits:
+        yield missing(claim, hazards, "gc-pause")
+
+
+def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C33: a watchdog shrinks the hazard (where it outlives the worker), and does not remove it (where it stalls too)."""
+    every = hazards.of("watchdog")
+    for system in systems_of(every):
+        rows = [row for row in every if row.system == system]
+        whole = Held.of(row for row in rows if row.parameter("stalled") == "process")
+        worker = Held.of(row for row in rows if row.parameter("stalled") == "worker")
+        told = joined(
+            f"process and watchdog stopped: two holders in {whole.shown.words}",
+            f"worker stalled, watchdog alive: {worker.shown.words}",
+        )
+        if not rows[0].has_lease:
+            verdict, why = Verdict.NOT_TESTABLE, pinned(rows) or "the lock has no TTL that a watchdog could renew"
+        elif not whole.shown.of or not worker.shown.of:
+            verdict, why = Verdict.NOT_TESTABLE, f"no stall was longer than a lease may last here; {told}"
+        elif worker.shown.seen:
+            verdict, why = Verdict.FAILS, f"it did not even shrink the hazard: {told}"
+        elif not whole.shown.seen:
+            verdict, why = Verdict.FAILS, f"no hazard was left: {told}"
+        else:
+            verdict, why = Verdict.HOLDS, told
+        found = f"stopped {whole.shown.words}; alive {worker.shown.words}"
+        yield judged(claim, verdict, why, rows, system=system, found=found)
+    if not every:
+        yield missing(claim, hazards, "watchdog")
+
+
+def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C53: without fencing two holders and a corrupted counter; with it the late write is refused."""
+    every = hazards.of("page-scenario")
+    for system in systems_of(every):
+        rows = [row for row in every if row.system == system]
+        off, on = [[row for row in rows if bool(row.fence) is fence] for fence in (False, True)]
+        both = Count.over(row.checked.overlap_ns > 0 and row.checked.lost_updates > 0 for row in off)
+        refused = Count.over(row.checked.stale_refused > 0 and not row.checked.stale_accepted for row in on)
+        told = joined(
+            f"fence off: two holders and a lost update in {both.seen} of {both.of}",
+            f"fence on: late write refused in {refused.seen} of {refused.of}",
+        )
+        if not rows[0].has_lease:
+            verdict, why = Verdict.NOT_TESTABLE, pinned(rows) or "the lock has no TTL"
+        elif not off or not on:
+            verdict, why = Verdict.NOT_TESTABLE, f"only one half was played: {told}"
+        elif both.seen == both.of and refused.seen == refused.of:
+            verdict, why = Verdict.HOLDS, told
+        elif both.seen == both.of and not any(row.has_token for row in on):
+            verdict, why = Verdict.FAILS, f"in its second half, since there is no token: {told}"
+        else:
+            verdict, why = Verdict.FAILS, told
+        yield judged(claim, verdict, why, rows, system=system, found=told)
+    if not every:
+        yield missing(claim, hazards, "page-scenario")
+
+
+def _paused(system: str, hazards: HazardEvidence) -> Held:
+    return Held.of(row for scenario in PAUSES for row in hazards.of(scenario, system))
+
+
+def _found(held: Held) -> str:
+    if not held.shown.seen:
+        return f"two holders {held.shown.words}"
+    return joined(
+        f"accepted {held.without.words} without the fence" if held.without.of else "",
+        f"{held.fenced.words} with it" if held.fenced.of else "",
+    )
+
+
+def _window_verdict(fit: WindowFit, rows: Iterable[TrialRow]) -> tuple[Verdict, str]:
+    row = next(iter(rows))
+    if not row.has_lease:
+        return Verdict.NOT_TESTABLE, fit.reason
+    off_ms, ttls = fit.median_difference_ms or 0.0, fit.median_difference_ttls or 0.0
+    told = f"median difference {off_ms:,.0f} ms, {100.0 * ttls:.0f} % of the TTL, over {fit.points} pauses"
+    if fit.slope is not None:
+        told = f"slope {fit.slope:.2f}, {told}"
+        if abs(fit.slope - 1.0) > SLOPE_TOLERATED:
+            return Verdict.FAILS, joined(told, fit.reason)
+    if fit.on_the_line:
+        return Verdict.HOLDS, told
+    return Verdict.CONDITION, joined(told, fit.reason)

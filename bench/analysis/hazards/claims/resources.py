@@ -1,0 +1,64 @@
+"""Claims about the resource's side of the fence: C39, C57."""
+
+from collections.abc import Iterator
+
+from bench.analysis.claims import ALL_SYSTEMS, Claim
+from bench.analysis.hazards.claims.base import joined, judged, missing
+from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.resources import SCENARIO
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.judgement import Judgement, Verdict
+
+SECOND_WRITE = "second-write"
+
+
+def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C57: each kind of resource can check a fence."""
+    rows = hazards.resources
+    if not rows:
+        yield missing(claim, hazards, SCENARIO)
+        return
+    trials = hazards.of(SCENARIO)
+    failing = [row.kind for row in rows if row.accepted_with.seen or row.fence_faults]
+    untried = [row.kind for row in rows if not row.accepted_with.of]
+    told = "late writes accepted with the fence on: " + ", ".join(
+        f"{row.kind} {row.accepted_with.seen} of {row.accepted_with.of}" for row in rows
+    )
+    off = Count(sum(row.accepted_without.seen for row in rows), sum(row.accepted_without.of for row in rows))
+    told = joined(told, f"with it off {off.words}" if off.of else "")
+    if failing:
+        verdict, why = Verdict.FAILS, f"not {', '.join(failing)}: {told}"
+    elif untried:
+        verdict, why = Verdict.CONDITION, f"no late write met the fence of {', '.join(untried)}: {told}"
+    else:
+        verdict, why = Verdict.HOLDS, told
+    fenced = Count(sum(row.accepted_with.seen for row in rows), sum(row.accepted_with.of for row in rows))
+    # Emulated services stand behind two of the kinds, whatever the lock's own system is.
+    found = f"{len(rows)} kinds, accepted {fenced.words}"
+    yield judged(claim, verdict, why, trials, system=ALL_SYSTEMS, found=found)
+
+
+def rule(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C39: the resource refuses tokens up to the last one seen. Then a holder's own second write is refused too."""
+    rows = [row for row in hazards.of(SECOND_WRITE) if row.has_token]
+    strict = Count.over(_second_refused(row) for row in rows if row.parameter("rule") == "at_most")
+    below = Count.over(_second_refused(row) for row in rows if row.parameter("rule") == "below")
+    if not strict.of:
+        yield missing(claim, hazards, SECOND_WRITE)
+        return
+    why = joined(
+        f"refusing a token at most the highest refused the holder's own second write in {strict.words}",
+        f"refusing one below it in {below.words}" if below.of else "",
+    )
+    verdict = Verdict.FAILS if strict.seen else Verdict.HOLDS
+    yield judged(claim, verdict, why, rows, system=ALL_SYSTEMS, found=f"refused {strict.words}")
+
+
+def _second_refused(row: TrialRow) -> bool:
+    """Was a write refused although its grant had written before, and nobody else since?"""
+    for grant in {write.grant for write in row.trial.writes}:
+        ordered = sorted((write for write in row.trial.writes if write.grant == grant), key=lambda write: write.sent_ns)
+        if any(write.accepted is False for write in ordered[1:]):
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""Claims about fencing tokens: C13-C18, C38, C54, C55."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bench.analysis.claims import Claim
+from bench.analysis.hazards.claims.base import Judge, joined, judged, missing
+from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.tokens import EVENT_OF_NAIVE, NAIVE, SOURCES, TokenRow, TokenVerdict
+from bench.analysis.judgement import Judgement, Verdict
+
+CONTENDED = "contended"
+_WORDS = {
+    CONTENDED: "contended grants",
+    "entry_deleted": "after the lock's entry was deleted",
+    "server_killed": "after the servers were killed",
+    "server_restarted_empty": "after the servers came back empty",
+    EVENT_OF_NAIVE: "two clients interleaved",
+    "expired": "after a lease ran out",
+}
+
+
+def no_token(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C13, C14: no number of the system's own rises with every grant."""
+    rows = [row for row in hazards.tokens if row.system == claim.system and row.event in _WORDS]
+    trials = hazards.of(SOURCES, claim.system)
+    if not rows:
+        yield missing(claim, hazards, SOURCES)
+        return
+    if all(row.verdict is TokenVerdict.NONE for row in rows):
+        grants = sum(row.grants for row in rows)
+        yield judged(claim, Verdict.HOLDS, f"no token came with any of {grants:,} grants", trials, found="no token")
+        return
+    source = next(row.source for row in rows if row.source)
+    why = f"the number is made by the adapter, as the claim has it ({source}): {_told(rows)}"
+    yield judged(claim, Verdict.HOLDS, why, trials, found=_told(rows))
+
+
+def built_in(asked: Sequence[str]) -> Judge:
+    """C15, C16, C18: the system's own number rises with every grant, under each of these events."""
+
+    def judge(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+        rows = {row.event: row for row in hazards.tokens if row.system == claim.system}
+        trials = hazards.of(SOURCES, claim.system)
+        expired = [row for row in hazards.of("gc-pause", claim.system) if row.checked.overlap_ns]
+        if not rows:
+            yield missing(claim, hazards, SOURCES)
+            return
+        counts = {event: row.faults for event, row in rows.items()}
+        if expired:
+            counts["expired"] = Count(
+                sum(len(row.checked.token_faults) for row in expired), sum(row.checked.token_pairs for row in expired)
+            )
+        fell = [event for event, count in counts.items() if count.seen]
+        untried = [event for event in asked if not counts.get(event, NOBODY_LOOKED).of]
+        told = _counted(counts)
+        if all(row.verdict is TokenVerdict.NONE for row in rows.values()):
+            verdict, why = Verdict.FAILS, "no token came with any grant"
+        elif any(event in asked for event in fell):
+            verdict, why = Verdict.FAILS, f"it fell {told}"
+        elif fell or untried:
+            unless = ", ".join(f"not {_WORDS.get(event, event)}" for event in fell)
+            gaps = f"not tried: {', '.join(_WORDS.get(event, event) for event in untried)}" if untried else ""
+            verdict, why = Verdict.CONDITION, joined(unless, gaps, told)
+        else:
+            verdict, why = Verdict.HOLDS, told
+        yield judged(claim, verdict, why, [*trials, *expired], found=told)
+
+    return judge
+
+
+def judged_by_variant(variant: str, event: str) -> Judge:
+    """C17, C54: a number that another adapter of the same system takes for its token, under the event that matters."""
+
+    def judge(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+        row = next((one for one in hazards.tokens if one.system == variant and one.event == event), None)
+        if row is None or row.verdict in (TokenVerdict.NO_PAIRS, TokenVerdict.NONE):
+            yield missing(claim, hazards, SOURCES, system=variant)
+            return
+        lies = row.verdict is TokenVerdict.LIES
+        example = f", {row.example.later_token} after {row.example.earlier_token} once" if row.example else ""
+        words = f"{_WORDS[event]}: fell in {row.faults.words} pairs of grants{example} ({row.source})"
+        others = [one for one in hazards.tokens if one.system == variant and one.event != event]
+        yield judged(
+            claim,
+            Verdict.FAILS if lies else Verdict.HOLDS,
+            joined(words, _told(others)),
+            [*hazards.of(SOURCES, variant)],
+            system=variant,
+            found=f"{row.faults.words} pairs fell",
+        )
+
+    return judge
+
+
+def naive_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C38: INCR and then SET gives a token that rises. The control does both in one script."""
+    naive, control = (
+        next((row for row in hazards.tokens if row.system == name and row.event == EVENT_OF_NAIVE), None)
+        for name in ("redis-naive-fence", "redis")
+    )
+    if naive is None or not naive.faults.of:
+        yield missing(claim, hazards, NAIVE, system="redis-naive-fence")
+        return
+    beside = f"in one script, for comparison: {control.faults.words}" if control is not None else ""
+    why = joined(f"a later holder got the smaller token in {naive.faults.words} pairs of grants", beside)
+    verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
+    rows = [row for row in hazards.of(NAIVE) if row.system in ("redis", naive.system)]
+    yield judged(claim, verdict, why, rows, system=naive.system, found=f"{naive.faults.words} pairs fell")
+
+
+def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    """C55: the modification revision is the token. It is one until somebody writes the key of the holder."""
+    rows = hazards.of("mod-revision", claim.system)
+    measured = [row for row in rows if row.measure("mod_revision_after") is not None]
+    if not measured:
+        yield missing(claim, hazards, "mod-revision")
+        return
+    changed = Count.over(_changed(row, "mod_revision") for row in measured)
+    kept = Count.over(not _changed(row, "create_revision") for row in measured)
+    equal = Count.over(row.measure("mod_revision_before") == row.measure("create_revision_before") for row in measured)
+    told = (
+        f"the holder's key was written over: mod_revision changed in {changed.words}, "
+        f"create_revision stayed in {kept.seen} of {kept.of}"
+    )
+    if not changed.seen:
+        verdict, why = Verdict.HOLDS, told
+    elif equal.seen == equal.of:
+        verdict, why = Verdict.CONDITION, f"as long as nobody writes the key (the two are equal until then): {told}"
+    else:
+        verdict, why = Verdict.FAILS, told
+    yield judged(claim, verdict, why, measured, found=f"changed in {changed.words}")
+
+
+def _changed(row: TrialRow, revision: str) -> bool:
+    return row.measure(f"{revision}_before") != row.measure(f"{revision}_after")
+
+
+def _told(rows: Iterable[TokenRow]) -> str:
+    return _counted({row.event: row.faults for row in rows})
+
+
+def _counted(counts: Mapping[str, Count]) -> str:
+    return joined(
+        *(f"{_WORDS.get(event, event)}: fell in {count.words} pairs" for event, count in counts.items() if count.of)
+    )

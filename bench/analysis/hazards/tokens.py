@@ -1,0 +1,76 @@
+"""Does the fencing token rise with every grant, also when what it is drawn from is disturbed?
+
+What is counted are grants of one key in proven order (the checker's token pairs): the later one must have the greater
+token. A source that fell once lies; one that never fell is bounded by the number of pairs.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bench.analysis import names
+from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.rows import TrialRow
+from bench.records.hazards import TokenFault
+
+SOURCES = "token-sources"
+NAIVE = "naive-fence"
+EVENT_OF_NAIVE = "interleaved"  # the event of the naive-fence scenario: two clients between INCR and SET
+
+
+class TokenVerdict(StrEnum):
+    """What became of a token's source under one event."""
+
+    RISES = "rises"
+    LIES = "does not rise"
+    NONE = "no token"
+    NO_PAIRS = "not measured"  # grants, but no two of them in proven order
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """One system and event, over all runs."""
+
+    system: str
+    event: str
+    source: str  # where the token comes from, in the adapter's words; "" where there is none
+    grants: int
+    faults: Count  # pairs that fell, of all pairs in proven order
+    verdict: TokenVerdict
+    example: TokenFault | None  # the first pair that fell
+    emulator: bool
+    evidence: tuple[str, ...]
+
+
+def token_rows(trials: Iterable[TrialRow]) -> tuple[TokenRow, ...]:
+    """One row for each system and event, in table order."""
+    groups: dict[tuple[str, str], list[TrialRow]] = {}
+    for row in trials:
+        if row.scenario == SOURCES:
+            groups.setdefault((row.system, str(row.parameter("event", ""))), []).append(row)
+        elif row.scenario == NAIVE:
+            groups.setdefault((row.system, EVENT_OF_NAIVE), []).append(row)
+    return tuple(_row(*key, groups[key]) for key in sorted(groups, key=lambda key: (names.position(key[0]), key)))
+
+
+def _row(system: str, event: str, rows: list[TrialRow]) -> TokenRow:
+    faults = [fault for row in rows for fault in row.checked.token_faults]
+    count = Count(len(faults), sum(row.checked.token_pairs for row in rows))
+    grants = sum(row.checked.grants for row in rows)
+    if grants and not any(one.token is not None for row in rows for one in row.trial.beliefs):
+        verdict = TokenVerdict.NONE
+    elif not count.of:
+        verdict = TokenVerdict.NO_PAIRS
+    else:
+        verdict = TokenVerdict.LIES if faults else TokenVerdict.RISES
+    return TokenRow(
+        system=system,
+        event=event,
+        source=rows[0].capability("fencing_source"),
+        grants=grants,
+        faults=count,
+        verdict=verdict,
+        example=faults[0] if faults else None,
+        emulator=rows[0].emulator,
+        evidence=tuple(dict.fromkeys(row.run_id for row in rows)),
+    )

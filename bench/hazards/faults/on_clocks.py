@@ -1,0 +1,61 @@
+"""Steps of the wall clock of running servers. Their monotonic clocks, and all other processes', go on as they are."""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from bench.errors import LockbenchError
+from bench.hazards.clocks.observed import seen_offset
+from bench.hazards.clocks.server_clock import ServerClock
+from bench.hazards.faults.base import InForce, Scene
+from bench.hazards.faults.targets import nodes_of, servers_of
+from bench.hazards.lab.servers import LabServers
+
+
+class ClockNotSeen(LockbenchError):
+    """A server tells another time than the one that was set: the fault is not in force, or not over."""
+
+
+def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
+    """Step the wall clock of servers ahead `by` so much (back, where negative), as an operator or a time daemon does.
+
+    In force once each server tells the new time itself; over once each tells the machine's time again. A server that
+    died in between has no clock to set back.
+    """
+    servers = servers_of(scene)
+    names = nodes_of(servers, target, arguments)
+    by_ms = float(arguments["by_ms"])
+    clocks = {name: ServerClock.of(servers.state(name)) for name in names}
+
+    def remove() -> None:
+        with ExitStack() as every:  # each is tried, also after another has failed
+            for clock in clocks.values():
+                every.callback(clock.remove)
+
+    # From here on `mend` sets them back, whatever becomes of this trial; `over` takes that off the list again.
+    servers.on_mend.append(remove)
+    for clock in clocks.values():
+        clock.back()  # the halt that the first change needs comes before the step, not between the steps of two servers
+    for clock in clocks.values():
+        clock.step(by_ms)
+    told = _seen(scene, servers, names, by_ms)
+
+    def over() -> int:
+        remove()
+        ended_ns = time.monotonic_ns()
+        servers.on_mend.remove(remove)
+        alive = [name for name in names if clocks[name].process.alive()]
+        _seen(scene, servers, alive, 0.0)
+        return ended_ns
+
+    return InForce(time.monotonic_ns(), told, over, by_ms, "ms", ", ".join(names))
+
+
+def _seen(scene: Scene, servers: LabServers, names: Sequence[str], offset_ms: float) -> str:
+    """What each server says of its clock. Raises ClockNotSeen unless that is `offset_ms`."""
+    told = {name: seen_offset(str(scene.values["system"]), servers.state(name)) for name in names}
+    for name, seen in told.items():
+        if not seen.agrees_with(offset_ms):
+            raise ClockNotSeen(f"{name} was set {offset_ms:+g} ms off, and is {seen}")
+    return "; ".join(f"{name} is {seen}" for name, seen in told.items())

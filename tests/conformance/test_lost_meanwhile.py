@@ -1,0 +1,44 @@
+"""`lost` may be asked from any thread, also while another call of the same client is under way."""
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from bench.systems.base import Grant, Released
+from bench.systems.registry import HEADLINE
+from tests.conformance.bounds import LONG_TTL_MS
+from tests.conformance.harness import Harness
+
+RENEWALS = 300
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("name", HEADLINE)
+def test_a_look_takes_no_answer_from_a_renewal(
+    name: str, bench_of: Callable[[str], AbstractContextManager[Harness]]
+) -> None:
+    """A watchdog renews while another thread looks. (A look that reads from the connection could take its answer.)"""
+    with bench_of(name) as bench:
+        client = bench.open(ttl_ms=LONG_TTL_MS)
+        grant = bench.take(client, bench.new_key())
+        renewed, told = threading.Event(), list[str]()
+
+        def look() -> None:
+            while not renewed.is_set():
+                if (why := client.lost(grant)) is not None:
+                    told.append(why)
+                    return
+
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        try:
+            for turn in range(RENEWALS):
+                answer = client.renew(grant)
+                assert isinstance(answer, Grant), f"renewal {turn} said {answer}"
+        finally:
+            renewed.set()
+            looking.join()
+        assert told == []
+        assert isinstance(client.release(grant), Released)

@@ -1,0 +1,135 @@
+"""Stale writes, lost updates and the resource's own faults, at their edges."""
+
+from typing import Any
+
+import pytest
+
+from bench.hazards.checker import check_trial
+from bench.records.hazards import Write
+from tests.hazards.checker.records import belief, trial, unanswered, write
+
+TWO = (belief("a", 0, None), belief("b", 10, 20))
+
+
+def stale(*writes: Write, beliefs: Any = TWO) -> list[tuple[str, bool | None, bool]]:
+    found = check_trial(trial(beliefs=beliefs, writes=writes)).stale_writes
+    return [(one.grant, one.accepted, one.by_token) for one in found]
+
+
+def test_a_write_sent_at_the_instant_of_the_telling_is_not_stale() -> None:
+    assert stale(write("a", 10)) == []
+    assert stale(write("a", 11)) == [("a", True, False)]
+
+
+def test_the_latest_grant_writes_freely() -> None:
+    assert stale(write("b", 50)) == []
+
+
+def test_a_grant_told_at_the_same_instant_is_not_later() -> None:
+    assert stale(write("a", 50), write("b", 60, order=2), beliefs=(belief("a", 10, 20), belief("b", 10, 20))) == []
+
+
+def test_a_grant_of_another_key_is_not_later() -> None:
+    assert stale(write("a", 50), beliefs=(belief("a", 0, 60), belief("b", 10, 20, key="other"))) == []
+
+
+def test_a_later_grant_of_the_writer_itself_makes_its_old_one_stale() -> None:
+    assert stale(write("a", 11, actor="x"), beliefs=(belief("a", 0, 9, actor="x"), belief("b", 10, 20, actor="x"))) == [
+        ("a", True, False)
+    ]
+
+
+def test_every_verdict_counts_and_a_fence_sees_what_is_below_the_highest() -> None:
+    writes = (
+        write("a", 11, token=1, order=1, highest_before=0),
+        write("b", 12, token=2, order=2, highest_before=1),
+        write("a", 13, token=1, order=3, highest_before=2, accepted=False),
+        unanswered("a", 14, token=1),
+        write("a", 15, order=4, highest_before=2),
+    )
+    found = [("a", True, False), ("a", False, True), ("a", None, False), ("a", True, False)]
+    assert stale(*writes) == found
+    checked = check_trial(trial(beliefs=TWO, writes=writes))
+    assert (checked.stale_accepted, checked.stale_refused, checked.unknown) == (2, 1, 1)
+
+
+def test_an_update_is_lost_when_another_value_was_read() -> None:
+    def lost(**fields: Any) -> int:
+        return check_trial(trial(beliefs=TWO, writes=[write("b", 12, **fields)])).lost_updates
+
+    assert lost(value_read=4, value_before=4) == 0
+    assert lost(value_read=4, value_before=5) == 1
+    assert lost(value_read=4, value_before=5, accepted=False) == 0
+    assert lost(value_read=4, value_before=5, accepted=None, order=0) == 0
+
+
+def faults(*writes: Write, rule: str | None = None) -> int:
+    parameters = {} if rule is None else {"rule": rule}
+    return check_trial(trial(beliefs=TWO, writes=writes, parameters=parameters)).fence_faults
+
+
+@pytest.mark.parametrize(
+    ("rule", "token", "accepted", "expected"),
+    [
+        (None, 2, True, 1),
+        (None, 2, False, 0),
+        (None, 3, True, 0),
+        (None, 3, False, 1),
+        (None, 4, True, 0),
+        ("below", 3, True, 0),
+        ("at_most", 2, False, 0),
+        ("at_most", 3, False, 0),
+        ("at_most", 3, True, 1),
+        ("at_most", 4, True, 0),
+        ("at_most", 4, False, 1),
+    ],
+)
+def test_the_rule(rule: str | None, token: int, accepted: bool, expected: int) -> None:
+    first = write("b", 12, token=3, order=1)
+    assert (
+        faults(first, write("a", 13, token=token, order=2, highest_before=3, accepted=accepted), rule=rule) == expected
+    )
+
+
+@pytest.mark.parametrize("fields", [{"fence": False, "token": 1}, {"token": None}])
+def test_what_cannot_be_judged_is_taken(fields: dict[str, Any]) -> None:
+    first = write("b", 12, token=3, order=1)
+    assert faults(first, write("a", 13, order=2, highest_before=3, **fields)) == 0
+    assert faults(first, write("a", 13, order=2, highest_before=3, accepted=False, **fields)) == 1
+
+
+@pytest.mark.parametrize(("claimed", "expected"), [(2, 1), (3, 0), (4, 1)])
+def test_the_highest_token_is_that_of_the_log(claimed: int, expected: int) -> None:
+    assert (
+        faults(write("b", 12, token=3, order=1), write("b", 13, token=9, order=2, highest_before=claimed)) == expected
+    )
+
+
+@pytest.mark.parametrize(("claimed", "expected"), [(2, 1), (3, 0), (4, 0)])
+def test_a_token_unseen_may_have_been_accepted_where_an_order_is_missing(claimed: int, expected: int) -> None:
+    writes = (
+        write("b", 12, token=3, order=1),
+        unanswered("b", 13),
+        write("b", 14, token=9, order=3, highest_before=claimed),
+    )
+    assert faults(*writes) == expected
+    assert faults(*writes, write("b", 15, token=9, order=4, highest_before=9)) == expected
+
+
+def test_what_showed_after_a_gap_is_known_from_there_on() -> None:
+    after_gap = write("a", 14, token=2, order=3, highest_before=5, accepted=False)
+    assert faults(after_gap, write("b", 15, token=6, order=4, highest_before=5)) == 0
+    assert faults(after_gap, write("b", 15, token=6, order=4, highest_before=2)) == 1
+    assert faults(after_gap, write("b", 15, token=6, order=6, highest_before=4)) == 1
+
+
+def test_orders_are_given_once_and_from_one() -> None:
+    assert faults(write("b", 12), write("b", 13)) == 2
+    assert faults(write("b", 12), write("b", 13), write("b", 14, order=2)) == 2
+    assert faults(write("b", 12, order=0)) == 1
+
+
+def test_keys_have_logs_of_their_own() -> None:
+    beliefs = (belief("a", 0, 9), belief("b", 10, 20, key="other"))
+    writes = (write("a", 5, token=5), write("b", 12, token=1, key="other"))
+    assert check_trial(trial(beliefs=beliefs, writes=writes)).fence_faults == 0
