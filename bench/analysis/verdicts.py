@@ -62,7 +62,8 @@ def verdict_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
     """The judgements as a table, figures in the claim's own unit."""
     frame = pd.DataFrame([_flat(judgement) for judgement in judgements])
     if any(judgement.found for judgement in judgements):
-        frame.insert(frame.columns.get_loc("evidence_runs"), "found", [judgement.found for judgement in judgements])
+        place = list(frame.columns).index("evidence_runs")
+        frame.insert(place, "found", [judgement.found for judgement in judgements])
     return frame
 
 

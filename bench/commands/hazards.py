@@ -121,8 +121,8 @@ def _told_how_to_resume(campaign_id: str) -> Iterator[None]:
 
 def _tell_end(folder: HazardFolder, as_json: bool) -> None:
     """The findings of every run."""
-    runs = [run for run in folder.runs() if (run.path / "checked.json").exists()]
     if as_json:
+        runs = [run for run in folder.runs() if (run.path / "checked.json").exists()]
         print_json(
             {
                 "campaign": str(folder.path),
@@ -130,19 +130,8 @@ def _tell_end(folder: HazardFolder, as_json: bool) -> None:
             }
         )
         return
-    table = Table(
-        "scenario", "system", "parameters", "trial", "overlap s", "stale accepted", "stale refused", "tokens not above"
-    )
-    for run in runs:
-        for trial in run.checked.trials:
-            table.add_row(
-                run.plan.scenario,
-                run.plan.system,
-                f"fence {run.plan.parameters.get('fence', '-')}",
-                " ".join(f"{name} {value}" for name, value in trial.parameters.items()),
-                f"{trial.overlap_ns / 1e9:.3f}",
-                str(trial.stale_accepted),
-                str(trial.stale_refused),
-                f"{len(trial.token_faults)} of {trial.token_pairs}" if trial.token_pairs else "-",
-            )
-    OUT.print(table)
+    from bench.analysis.hazards.evidence import HazardEvidence
+    from bench.report.hazard_terminal import hazard_terminal
+
+    OUT.print(hazard_terminal(HazardEvidence.load(folder)))
+    OUT.print(f"runs: {folder.path}", highlight=False, soft_wrap=True)

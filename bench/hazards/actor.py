@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.hazards.clocks.client import ShiftedClock
-from bench.hazards.resources.base import Attempt, Resource, ResourceUnreachable, Rule
+from bench.hazards.resources.base import Attempt, OfTheLock, Resource, ResourceUnreachable, Rule, WriteRefused
 from bench.hazards.resources.registry import open_resource
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal, Released
@@ -97,6 +97,8 @@ class Actor:
         )
         self._client = entry.client_class.open(Endpoint.from_tree(endpoint), options)
         self._resource = open_resource(resource_kind, place)
+        if isinstance(self._resource, OfTheLock):
+            self._resource.join(self._client)
         return {"outcome": "opened"}
 
     def do_facts(self) -> dict[str, Any]:
@@ -184,6 +186,10 @@ class Actor:
         sent_ns = time.monotonic_ns()
         try:
             judged = self._open_resource.write(attempt)
+        except WriteRefused as refused:
+            self._say("wrote", attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(refused))
+            self._end_belief(grant, "lost", str(refused))
+            return {"outcome": "refused", "reason": str(refused)}
         except ResourceUnreachable as silence:
             self._say("wrote", attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(silence))
             return {"outcome": Outcome.UNKNOWN, "reason": str(silence)}

@@ -72,14 +72,21 @@ class Cast:
         """Those of every actor that has any."""
         return list(self._proxies.values())
 
-    def wait_reply_held(self, name: str) -> None:
-        """Wait until a server's reply to this actor is kept back by its proxy. Raises ActorFailed, Interrupted."""
+    def wait_reply_held(self, name: str, servers: int) -> None:
+        """Wait until the replies of so many servers to this actor are kept back by its proxies. Raises ActorFailed,
+        Interrupted."""
         deadline = time.monotonic() + ANSWERS_WITHIN_S
-        while not any(proxy.wait_reply_held(_LOOK_EVERY_S) for proxy in self._proxies[name]):
+        silent = list(self._proxies[name])
+        while len(self._proxies[name]) - len(silent) < servers:
+            silent = [proxy for proxy in silent if not proxy.wait_reply_held(_LOOK_EVERY_S)]
             if self._backstage.stopped():
                 raise Interrupted
             if time.monotonic() >= deadline:
                 raise ActorFailed(f"no reply to actor {name} was kept back within {ANSWERS_WITHIN_S:g} s")
+
+    def log(self, line: str) -> None:
+        """Say something in the run's log, where what the actors print goes too."""
+        print(line, file=self._backstage.log, flush=True)
 
     def complete(self) -> None:
         """Start the actors that are missing, all side by side."""

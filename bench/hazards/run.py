@@ -2,6 +2,7 @@
 
 import itertools
 import queue
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -144,7 +145,8 @@ class _Trials:
         name = next(self._names)
         self._progress(", ".join(f"{key} {value}" for key, value in told.items()) or "one trial")
         values = {**self._plan.parameters, **told, "system": self._plan.system}
-        key = f"{self._plan.scenario}-{self._plan.run_id}-{name}"
+        # Of this attempt alone: what an interrupted one left to run out must not stand in its way.
+        key = f"{self._plan.run_id}-{name}-{secrets.token_hex(3)}"
         stage = Stage(self._setting, cast, name, key, values, told)
         played = stage.play()
         if self.facts is None:

@@ -17,7 +17,7 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
                        own with actors of its own
     where              a list of `when`s (see below): of the combinations, runs and trials alike, only those are played
-                       for which one of them holds; none: all
+                       for which one of them holds; none: all. `mode` is quick or full there
     search             {parameter, low, high, grain}: within each trial's combination, the smallest whole value at
                        which the history shows overlapping beliefs, by halving, to within `grain`; each value tried is
                        a trial. One that was not as staged is played anew, `again` times at most, and says so
@@ -41,8 +41,9 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
         {measure: name_ms, from: instant, to: instant, plus: duration}
         {measure: name, value: $parameter}
         {measure: name, outcome: A.verb, is: outcome or [outcomes]}      1 if A's last answer to the verb was that, or 0
-        {reached: A}                       wait until a server has answered a request of A, which a `partition` keeps
-                                           from hearing it: what A asked for first has been done, and A cannot know
+        {reached: A, nodes: n}             wait until so many servers (default: one) have answered a request of A, which
+                                           a `partition` keeps from hearing it: what A asked for first has been done,
+                                           and A cannot know
         {repeat: n, steps: [...]}          all of these steps, n times over
       Any step may have `when: {parameter: value or [values]}`, also with `system`, and `provided: {actor.verb: outcome
       or [outcomes]}`, by what was answered before. Durations are "<number> ttl|ms|s", and "$name" is replaced by a
@@ -179,7 +180,7 @@ class Scenario(_Model):
             "trials": self.trials,
             "full_trials": self.full_trials,
             **{f"per_system.{name}": values for name, values in self.per_system.items()},
-            **{f"where, line {n}": when for n, when in enumerate(self.where, 1)},
+            **{f"where, line {n}": _but_mode(when) for n, when in enumerate(self.where, 1)},
             **{f"step {n} (when)": step.when for n, step in self._numbered_steps()},
         }
         for place, names in places.items():
@@ -216,13 +217,18 @@ class Scenario(_Model):
     def trials_of(self, values: Mapping[str, Scalar], full: bool) -> list[dict[str, Scalar]]:
         """Every combination of the trials of a run that is played; `values` are the run's, the system among them."""
         grid = self.full_trials if full and self.full_trials else self.trials
-        return [told for told in _product(grid) if self._is_played({**values, **told})]
+        settled = {**values, "mode": "full" if full else "quick"}
+        return [told for told in _product(grid) if self._is_played({**settled, **told})]
 
     def _is_played(self, values: Mapping[str, Scalar]) -> bool:
         """Does a line of `where` hold, as far as these values go?"""
         return not self.where or any(
             _holds({name: wanted for name, wanted in when.items() if name in values}, values) for when in self.where
         )
+
+
+def _but_mode(when: When) -> When:
+    return {name: wanted for name, wanted in when.items() if name != "mode"}
 
 
 def _holds(when: Mapping[str, Any], values: Mapping[str, Any]) -> bool:

@@ -145,9 +145,8 @@ class Stage:
             _DURATIONS.get(name, name): duration_ms(value, self._values) if name in _DURATIONS else value
             for name, value in arguments.items()
         }
-        if do == "acquire":
-            self._acquires[actor] = self._acquires.get(actor, 0) + 1
         if do in ("acquire", "contend"):
+            self._acquires[actor] = self._acquires.get(actor, 0) + 1
             waits = "timeout_ms" in request
             request["timeout_ms"] = int(request.get("timeout_ms", 0))
             request["ttl_ms"] = self._ttl_ms
@@ -217,6 +216,7 @@ class Stage:
         if step.subject == "kill":
             self._killed_ns[target] = in_force.began_ns
         struck = _Open(step.subject, in_force.target or target, in_force)
+        self._cast.log(f"trial {self._name}: {struck.kind} of {struck.target} in force: {in_force.confirmed}")
         if in_force.over is None:
             self._faults.append(_window(struck, None))
         else:
@@ -234,6 +234,7 @@ class Stage:
         self._open.remove(still)
         assert still.in_force.over is not None
         ended_ns = still.in_force.over()
+        self._cast.log(f"trial {self._name}: {still.kind} of {still.target} over")
         self._instants[f"{still.kind}.end"] = ended_ns
         self._faults.append(_window(still, ended_ns))
 
@@ -247,7 +248,7 @@ class Stage:
                 raise Interrupted
 
     def _reached(self, step: Step) -> None:
-        self._cast.wait_reply_held(step.subject)
+        self._cast.wait_reply_held(step.subject, int(step.arguments.get("nodes", 1)))
 
     def _repeat(self, step: Step) -> None:
         for _ in range(int(filled(step.subject, self._values))):

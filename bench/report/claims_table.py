@@ -38,7 +38,7 @@ def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
             id=judgement.claim.id,
             source=labels[judgement.claim.source],
             system=names.title(judgement.system),
-            claimed=f"{formats.claimed_range(judgement.claim)} {judgement.claim.unit}".replace(" ", NO_BREAK),
+            claimed=_claimed(judgement),
             measured=_measured(judgement),
             verdict=judgement.verdict,
             why=judgement.why or NOTHING,
@@ -68,7 +68,17 @@ def tally(rows: Sequence[VerdictRow]) -> str:
     return ", ".join(words) or "none was tested"
 
 
+def _claimed(judgement: Judgement) -> str:
+    """The claimed figure beside a measured one; a claim about safety in its own words."""
+    claim = judgement.claim
+    if not judgement.measured:
+        return claim.claim
+    return f"{formats.claimed_range(claim)} {claim.unit}".replace(" ", NO_BREAK)
+
+
 def _measured(judgement: Judgement) -> str:
+    if not judgement.measured:
+        return judgement.found or NOTHING
     words = []
     for value in judgement.measured:
         if isinstance(value, Absent):

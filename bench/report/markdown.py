@@ -8,45 +8,40 @@ from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures import ALL
 from bench.report.limits import limits
+from bench.report.markdown_table import GENERATED, joined, safe, table
 from bench.report.table_model import Column, Comparison, Text
-
-GENERATED = "<!-- Written by lockbench from recorded runs. Do not edit: it is rendered again. -->"
 
 
 def comparison_markdown(evidence: Evidence) -> str:
     """The whole comparison as one page."""
     comparison = build_comparison(evidence)
-    return _joined(GENERATED, "# Distributed locks: claimed and measured", *_comparison_parts(comparison))
+    return joined(GENERATED, "# Distributed locks: claimed and measured", *_comparison_parts(comparison))
 
 
 def claims_markdown(evidence: Evidence) -> str:
     """The verdicts as one page."""
-    return _joined(GENERATED, "# Claims and verdicts", *_claims_parts(evidence))
+    return joined(GENERATED, "# Claims and verdicts", *_claims_parts(evidence))
 
 
 def results_markdown(evidence: Evidence, figures: str) -> str:
     """Comparison, figures and verdicts as one page; `figures` is the path from the page to the figures' folder."""
     comparison = build_comparison(evidence)
     drawings = [draw(evidence) for draw in ALL]
-    return _joined(
+    return joined(
         GENERATED,
         "# Results of the reference campaign",
         *_comparison_parts(comparison),
         "## Figures",
-        *(f"![{_safe(one.title)}]({figures}/{one.name}.svg)" for one in drawings),
+        *(f"![{safe(one.title)}]({figures}/{one.name}.svg)" for one in drawings),
         "## Claims and verdicts",
         *_claims_parts(evidence),
         "## Limits",
-        "\n".join(f"- {_safe(sentence)}" for sentence in limits(evidence)),
+        "\n".join(f"- {safe(sentence)}" for sentence in limits(evidence)),
     )
 
 
-def _joined(*parts: str) -> str:
-    return "\n\n".join(parts) + "\n"
-
-
 def _comparison_parts(comparison: Comparison) -> Iterable[str]:
-    yield "\n".join(f"- **{name}:** {_safe(value)}" for name, value in comparison.facts)
+    yield "\n".join(f"- **{name}:** {safe(value)}" for name, value in comparison.facts)
     yield "## At a glance"
     yield "Each property twice: what the first page of our sources claims, and what this campaign measured."
     yield _glance(comparison)
@@ -61,10 +56,10 @@ def _comparison_parts(comparison: Comparison) -> Iterable[str]:
     yield "## What each row was measured on"
     yield _settings(comparison)
     yield "## How to read this"
-    yield "\n".join(f"- {_safe(line)}" for line in comparison.method)
+    yield "\n".join(f"- {safe(line)}" for line in comparison.method)
     if comparison.footnotes:
         yield "## Notes"
-        yield "\n".join(f"- [{number}] {_safe(note)}" for number, note in enumerate(comparison.footnotes, 1))
+        yield "\n".join(f"- [{number}] {safe(note)}" for number, note in enumerate(comparison.footnotes, 1))
 
 
 def _claims_parts(evidence: Evidence) -> Iterable[str]:
@@ -192,14 +187,3 @@ def _plain(text: Text) -> str:
 
 def _marks(text: Text) -> str:
     return "".join(f" [{mark}]" for mark in text.marks)
-
-
-def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; nothing in a cell can end it."""
-    rows = [header, ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(_safe(cell) for cell in row) + " |" for row in rows)
-
-
-def _safe(words: str) -> str:
-    """A pipe would end a cell; a line break would end the table."""
-    return " ".join(words.replace("|", "\\|").split("\n"))

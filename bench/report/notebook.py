@@ -15,7 +15,7 @@ from nbconvert import HTMLExporter
 from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, project_root
 from bench.records.store import CampaignFolder
 from bench.report.files import ReportError, write_file
-from bench.report.page import page
+from bench.report.html_parts import page
 
 NOTEBOOK = Path("notebooks") / "comparison.ipynb"
 _CELL_TIMEOUT_S = 120

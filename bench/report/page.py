@@ -1,11 +1,7 @@
 """The comparison and the verdicts as HTML: fragments for notebooks, and one page that needs no other file."""
 
-import base64
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
-from string import Template
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
@@ -13,10 +9,9 @@ from bench.report import costs, workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
-from bench.report.table_model import Column, Comparison, Text
+from bench.report.html_parts import bullets, cards, figure_element, page, table_cell, tagged
+from bench.report.table_model import Column, Comparison
 
-_HERE = Path(__file__).parent
-_BOUNDS = re.compile(r"(\[[^\]]*\])")  # kept on one line, and lighter than the value before them
 _VERDICT_CLASSES = {
     Verdict.HOLDS: "holds",
     Verdict.FAILS: "fails",
@@ -39,29 +34,18 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
         "<h2>Claimed beside measured, with bounds</h2>",
         _numbers(comparison),
         _costs(comparison),
-        *(_figure(drawing) for drawing in drawings),
+        *(figure_element(drawing) for drawing in drawings),
         "<h2>What becomes of the claims</h2>",
         _claims(evidence),
         _workloads(comparison),
         "<h2>What each row was measured on</h2>",
         _settings(comparison),
         "<h2>How to read this</h2>",
-        _list(comparison.method),
+        bullets(comparison.method),
         _notes(comparison),
         "</div>",
     ]
     return page("Distributed locks: claimed and measured", "\n".join(body))
-
-
-def page(title: str, body: str, extra: str = "") -> str:
-    """A whole HTML document around a body: light or dark as the reader's system is, readable at phone width."""
-    template = Template((_HERE / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(title), style=style(), body=body, extra=extra)
-
-
-def style() -> str:
-    """The style element that every fragment needs once in its document."""
-    return (_HERE / "style.html").read_text(encoding="utf-8").strip()
 
 
 def comparison_fragment(evidence: Evidence) -> str:
@@ -73,7 +57,7 @@ def comparison_fragment(evidence: Evidence) -> str:
 def settings_fragment(evidence: Evidence) -> str:
     """What was measured on what, and how to read it."""
     comparison = build_comparison(evidence)
-    return f'<div class="lockbench">{_facts(comparison)}{_settings(comparison)}{_list(comparison.method)}</div>'
+    return f'<div class="lockbench">{_facts(comparison)}{_settings(comparison)}{bullets(comparison.method)}</div>'
 
 
 def claims_fragment(evidence: Evidence) -> str:
@@ -93,7 +77,7 @@ def _glance(comparison: Comparison) -> str:
     for one in comparison.properties:
         pairs = [one.pairs[column.system] for column in comparison.columns]
         claimed = "".join(f"<td>{escape(pair.claimed)}</td>" for pair in pairs)
-        measured = "".join(_cell(pair.measured) for pair in pairs)
+        measured = "".join(table_cell(pair.measured) for pair in pairs)
         detail = f"measured: {one.detail}" if one.detail else "measured"
         rows.append(f'<tr class="claimed"><th scope="row">{escape(one.title)}, claimed</th>{claimed}</tr>')
         rows.append(f'<tr class="measured"><th scope="row">{escape(detail)}</th>{measured}</tr>')
@@ -112,7 +96,7 @@ def _narrow(comparison: Comparison) -> Iterable[str]:
         detail = f" <small>{escape(one.detail)}</small>" if one.detail else ""
         rows = "".join(
             f'<tr><th scope="row">{_heading(column)}</th><td>{escape(one.pairs[column.system].claimed)}</td>'
-            f"{_cell(one.pairs[column.system].measured)}</tr>"
+            f"{table_cell(one.pairs[column.system].measured)}</tr>"
             for column in comparison.columns
         )
         yield (
@@ -138,7 +122,7 @@ def _numbers(comparison: Comparison) -> str:
     )
     rows = [
         (
-            _title(row.title, row.tags),
+            tagged(row.title, row.tags),
             row.claimed_latency_ms,
             row.acquire_ms_p50,
             row.acquire_ms_p99,
@@ -153,20 +137,20 @@ def _numbers(comparison: Comparison) -> str:
         )
         for row in comparison.rows
     ]
-    return _cards(header, rows)
+    return cards(header, rows)
 
 
 def _costs(comparison: Comparison) -> str:
-    titles = [_title(row.title, row.tags) for row in comparison.rows]
-    cells = _cards(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
+    titles = [tagged(row.title, row.tags) for row in comparison.rows]
+    cells = cards(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
     words = escape(costs.EXPLANATION).replace("`answer`", "<em>answer</em>").replace("`execute`", "<em>execute</em>")
     return f"<h2>{escape(costs.TITLE)}</h2><p>{words.replace('`fsync`', '<em>fsync</em>')}</p>{cells}"
 
 
 def _workloads(comparison: Comparison) -> str:
-    lines = [(_title(row.title, row.tags), *rest) for row, rest in workloads_table.rows(comparison)]
+    lines = [(tagged(row.title, row.tags), *rest) for row, rest in workloads_table.rows(comparison)]
     words = escape(workloads_table.EXPLANATION).replace("`rate`", "<em>rate</em>")
-    return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{_cards(workloads_table.HEADER, lines)}"
+    return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{cards(workloads_table.HEADER, lines)}"
 
 
 def costs_fragment(evidence: Evidence) -> str:
@@ -185,10 +169,10 @@ def _settings(comparison: Comparison) -> str:
         "Runs counted",
     )
     rows = [
-        (_title(row.title, row.tags), row.durability, row.nodes, row.wait, row.source, row.version, row.runs)
+        (tagged(row.title, row.tags), row.durability, row.nodes, row.wait, row.source, row.version, row.runs)
         for row in comparison.rows
     ]
-    return _cards(header, rows)
+    return cards(header, rows)
 
 
 def _claims(evidence: Evidence) -> str:
@@ -222,42 +206,8 @@ def _claims(evidence: Evidence) -> str:
     return told + table + rest
 
 
-def _figure(drawing: Drawing) -> str:
-    encoded = base64.b64encode(drawing.rendered("svg")).decode("ascii")
-    words = escape(f"{drawing.title}. {drawing.caption}", quote=True)
-    return f'<figure class="scroll"><img src="data:image/svg+xml;base64,{encoded}" alt="{words}"></figure>'
-
-
-def _cards(header: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
-    """A table whose rows become cards on a phone. The first cell of a row is its heading, as HTML already."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = []
-    for first, *rest in rows:
-        cells = "".join(_cell(cell, label) for label, cell in zip(header[1:], rest, strict=True))
-        body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
-    return (
-        f'<div class="scroll"><table class="cards"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )
-
-
-def _cell(text: str | Text, label: str = "") -> str:
-    named = f' data-label="{escape(label, quote=True)}"' if label else ""
-    if isinstance(text, str):
-        return f"<td{named}>{escape(text)}</td>"
-    marks = ",".join(f'<a href="#note-{mark}">{mark}</a>' for mark in text.marks)
-    kind = "value" if text.measured else "absent"
-    # One element holds the words and the marks: on a phone the cell is a grid of label and content.
-    words = _BOUNDS.sub(r'<span class="bounds">\1</span>', escape(text.words))
-    return f'<td{named} class="{kind}"><span>{words}{f" <sup>{marks}</sup>" if marks else ""}</span></td>'
-
-
 def _heading(column: Column) -> str:
-    return _title(column.title, column.tags)
-
-
-def _title(words: str, tags: Sequence[str]) -> str:
-    return escape(words) + "".join(f' <span class="tag">{escape(tag)}</span>' for tag in tags)
+    return tagged(column.title, column.tags)
 
 
 def _notes(comparison: Comparison) -> str:
@@ -267,7 +217,3 @@ def _notes(comparison: Comparison) -> str:
         f'<li id="note-{number}">{escape(note)}</li>' for number, note in enumerate(comparison.footnotes, 1)
     )
     return f"<h2>Notes</h2><ol>{items}</ol>"
-
-
-def _list(lines: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"

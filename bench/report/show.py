@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import run_frame
 from bench.report import page
+from bench.report.html_parts import style
 from bench.report.limits import limits as limit_sentences
 from bench.report.terminal import WIDTH, claims_terminal, comparison_terminal
 
@@ -21,7 +22,7 @@ class Shown:
     text: str
 
     def _repr_html_(self) -> str:
-        return page.style() + self.html
+        return style() + self.html
 
     def __repr__(self) -> str:
         return self.text

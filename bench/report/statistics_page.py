@@ -7,7 +7,7 @@ from bench.analysis import coverage
 from bench.analysis.intervals import CONFIDENCE, RESAMPLES, RESAMPLING_SEED, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
 from bench.report.formats import RANGE, whole
-from bench.report.markdown import table
+from bench.report.markdown_table import table
 
 _GENERATED = "<!-- Written by `lockbench report --reference` from the code's own constants and simulation. -->"
 _EFFECTS = {"normal": "log-normal", "skewed": "skewed beyond log-normal (gamma of shape 2)"}

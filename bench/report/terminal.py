@@ -33,7 +33,7 @@ def comparison_terminal(evidence: Evidence) -> RenderableType:
 def claims_terminal(evidence: Evidence) -> RenderableType:
     """The verdicts."""
     rows = verdict_rows(evidence)
-    table = _table("Claims and verdicts")
+    table = compact_table("Claims and verdicts")
     for header, width in (
         ("Claim", 6),
         ("System", 19),
@@ -58,20 +58,21 @@ def _parts(comparison: Comparison) -> Iterable[RenderableType]:
         yield Padding(Styled(line, style="dim"), (0, 0, 0, 1))
 
 
-def _table(title: str) -> Table:
+def compact_table(title: str, *, dense: bool = False) -> Table:
+    """An empty table of our width, without lines between its columns; `dense`: as narrow as it can be."""
     return Table(
         title=title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
-        width=WIDTH,
+        width=None if dense else WIDTH,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=(0, 0) if dense else (0, 1, 0, 0),
     )
 
 
 def _glance(comparison: Comparison) -> Table:
-    table = _table("Claimed and measured")
+    table = compact_table("Claimed and measured")
     table.add_column("", width=13, overflow="fold")
     for column in comparison.columns:
         heading = Styled(column.title)
@@ -94,7 +95,7 @@ def _glance(comparison: Comparison) -> Table:
 
 
 def _numbers(comparison: Comparison) -> Table:
-    table = _table("Every row, with the bounds of its runs (CPU: of the load generator, for one pair)")
+    table = compact_table("Every row, with the bounds of its runs (CPU: of the load generator, for one pair)")
     table.add_column("System", width=18, overflow="fold")
     for header in ("p50, ms", "p99, ms", "Pairs/s", "Contention"):
         table.add_column(header, overflow="fold", ratio=1)

@@ -14,6 +14,7 @@ privilege) throws every arriving packet away before TCP sees it, as a pulled cab
 """
 
 import ctypes
+import fcntl
 import ipaddress
 import selectors
 import socket
@@ -34,6 +35,9 @@ _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27  # asm-generic/socket.h; Python's 
 # struct sock_fprog with one struct sock_filter, BPF_RET | BPF_K 0: of every packet, keep no byte.
 _KEEP_NOTHING = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _FILTER = struct.pack("HL", 1, ctypes.addressof(_KEEP_NOTHING))
+_SIOCOUTQ = 0x5411  # tcp(7): bytes sent, and not acknowledged yet
+_ACKNOWLEDGED_WITHIN_S = 1.0
+_LOOK_EVERY_S = 0.001
 
 
 class Direction(Flag):
@@ -218,9 +222,10 @@ class FaultProxy:
     def unplug(self) -> None:
         """Pull the cable: no packet of either end arrives, none is acknowledged, and no connection can be made.
 
-        Both ends resend and probe into nothing, so their keepalives and their limits of unacknowledged time work as on
-        a real network. `restore` plugs it in again; what the ends resend then arrives. Raises OSError where the kernel
-        has no socket filters.
+        What was on its way is delivered first: the kernel would send it again and again past the filter, and each time
+        show the other end a sign of life. Both ends resend and probe into nothing from then on, so their keepalives and
+        their limits of unacknowledged time work as on a real network. `restore` plugs the cable in again; what the ends
+        resend then arrives. Raises OSError where the kernel has no socket filters.
         """
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
@@ -305,6 +310,9 @@ class FaultProxy:
 
     def _unplug(self) -> None:
         self._set_dropped(Direction.BOTH)  # what was read before, and is not sent yet, stays here
+        give_up = time.monotonic() + _ACKNOWLEDGED_WITHIN_S
+        while any(_unacknowledged_bytes(end) for end in self._links) and time.monotonic() < give_up:
+            time.sleep(_LOOK_EVERY_S)  # poll: the kernel tells nobody of an acknowledgement
         self._unplugged = True
         for end in (self._listener, *self._links):
             end.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
@@ -483,3 +491,7 @@ class FaultProxy:
                 self._selector.unregister(end)
             self._links.pop(end, None)
         link.close(reset)
+
+
+def _unacknowledged_bytes(end: socket.socket) -> int:
+    return int(struct.unpack("i", fcntl.ioctl(end, _SIOCOUTQ, struct.pack("i", 0)))[0])

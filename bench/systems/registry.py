@@ -59,11 +59,13 @@ def _load(path: str) -> object:
 
 
 def _system(folder: str, title: str, client: str, servers: str | None, **more: object) -> System:
+    """`client` is a class of the folder's lock.py, or `module:class` for one that lies elsewhere in the folder."""
     name = cast(str, more.pop("name", folder))
+    module, _, class_name = client.rpartition(":")
     return System(
         name=name,
         title=title,
-        client_path=f"bench.systems.{folder}.lock:{client}",
+        client_path=f"bench.systems.{folder}.{module or 'lock'}:{class_name}",
         servers_path=f"bench.systems.{folder}.server:{servers}" if servers else None,
         **more,  # type: ignore[arg-type]
     )
@@ -79,11 +81,11 @@ _ENTRIES = (
         default_wait="poll-5ms-j20", server_variant={"durability": "always"},
     ),
     _system(
-        "redis", "Redis, INCR then SET", "NaiveFenceRedisLock", "RedisServers", name="redis-naive-fence",
+        "redis", "Redis, INCR then SET", "variants:NaiveFenceRedisLock", "RedisServers", name="redis-naive-fence",
         default_wait="poll-5ms-j20", tags=("unsound token",),
     ),
     _system(
-        "redis", "Redis, plain DEL", "PlainDeleteRedisLock", "RedisServers", name="redis-plain-delete",
+        "redis", "Redis, plain DEL", "variants:PlainDeleteRedisLock", "RedisServers", name="redis-plain-delete",
         default_wait="poll-5ms-j20", tags=("unsound release",),
     ),
     _system(
@@ -105,16 +107,20 @@ _ENTRIES = (
         name="postgres-row", default_wait="block", headline=True,
     ),
     _system(
-        "postgres_row", "Postgres row, sequence without a guard", "UnguardedPostgresRowLock", "PostgresServers",
-        name="postgres-row-unguarded", default_wait="block", tags=("unsound token",),
+        "postgres_row", "Postgres row, sequence without a guard", "variants:UnguardedPostgresRowLock",
+        "PostgresServers", name="postgres-row-unguarded", default_wait="block", tags=("unsound token",),
     ),
     _system(
-        "postgres_row", "Postgres row, counter in the row", "CounterTokenPostgresRowLock", "PostgresServers",
-        name="postgres-row-counter", default_wait="block", tags=("unsound token",),
+        "postgres_row", "Postgres row, counter in the row", "variants:CounterTokenPostgresRowLock",
+        "PostgresServers", name="postgres-row-counter", default_wait="block", tags=("unsound token",),
     ),
     _system(
-        "postgres_row", "Postgres row, transaction id as token", "TransactionIdPostgresRowLock", "PostgresServers",
-        name="postgres-row-xid", default_wait="block", tags=("unsound token",),
+        "postgres_row", "Postgres row, transaction id as token", "variants:TransactionIdPostgresRowLock",
+        "PostgresServers", name="postgres-row-xid", default_wait="block", tags=("unsound token",),
+    ),
+    _system(
+        "postgres_advisory", "Postgres advisory lock", "PostgresAdvisoryLock", "PostgresAdvisoryServers",
+        name="postgres-advisory", default_wait="block",
     ),
     _system(
         "dynamodb", "DynamoDB API", "DynamoDBLock", "DynamoDBServers",

@@ -1,4 +1,4 @@
-"""Which checks run on which system of the registry: all that apply on the headline six, a few on their variants."""
+"""Which checks run on which system of the registry: all that apply on each adapter, a few on its variants."""
 
 from bench.systems.registry import SYSTEMS
 from tests.conformance.catalogue import CHECKS, applies
@@ -14,7 +14,8 @@ def checks_of(system_name: str) -> tuple[str, ...]:
     entry = SYSTEMS[system_name]
     if system_name in NOT_A_LOCK:
         return ()
-    return tuple(CHECKS) if entry.headline or entry.servers_path is None else OF_A_VARIANT
+    first_of_its_folder = next(one for one in SYSTEMS.values() if one.folder == entry.folder)
+    return tuple(CHECKS) if entry is first_of_its_folder else OF_A_VARIANT
 
 
 def pairs() -> list[tuple[str, str]]:

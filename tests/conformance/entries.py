@@ -28,6 +28,8 @@ def entries(system: System, endpoint: Endpoint, key: str) -> list[str]:
             return _etcd(endpoint, key)
         case "postgres_row":
             return _postgres(endpoint)
+        case "postgres_advisory":
+            return _postgres_advisory(endpoint, key)
         case "dynamodb":
             return _dynamodb(endpoint, key)
     raise NotImplementedError(f"no look into the store of {system.name}: add one here")
@@ -81,12 +83,27 @@ def _base64(text: str) -> str:
 
 def _postgres(endpoint: Endpoint) -> list[str]:
     """Sessions that hold or wait for some row of the lock table: PostgreSQL keeps row locks in the rows, not by key."""
-    import psycopg
-
-    host, port = endpoint.addresses[0]
     query = """
         SELECT DISTINCT pid FROM pg_locks JOIN pg_class ON pg_class.oid = relation
         WHERE relname = 'locks' AND relkind = 'r' ORDER BY pid"""
+    return _sessions(endpoint, query)
+
+
+def _postgres_advisory(endpoint: Endpoint, key: str) -> list[str]:
+    """Sessions that hold or wait for the key's number, which pg_locks shows in two halves."""
+    from bench.systems.postgres_advisory.numbers import number_of
+
+    high, low = divmod(number_of(key) % 2**64, 2**32)
+    query = f"""
+        SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+        AND classid = {high}::oid AND objid = {low}::oid ORDER BY pid"""
+    return _sessions(endpoint, query)
+
+
+def _sessions(endpoint: Endpoint, query: str) -> list[str]:
+    import psycopg
+
+    host, port = endpoint.addresses[0]
     with psycopg.connect(
         host=host,
         port=port,

@@ -33,6 +33,7 @@ INAPPLICABLE: dict[str, Set[str]] = {
     "postgres-row-unguarded": {"tokens_rise"},
     "postgres-row-counter": {"tokens_rise"},
     "postgres-row-xid": {"tokens_rise"},
+    "postgres-advisory": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE,
     "dynamodb": _ENDS_WITH_CONNECTION | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER | {"expired_grant_is_never_recreated"},
     "dynamodb-client-clock": set(),
     "memory": _ENDS_WITH_CONNECTION | _IN_QUEUE | _BEYOND_THE_PROCESS | LINK_CHECKS,

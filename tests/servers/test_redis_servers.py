@@ -12,9 +12,10 @@ import pytest
 
 from bench.servers.spec import Found, Launch, Node, NotReady, WrongServer
 from bench.systems.base import Grant, Outcome, Refusal, Released
-from bench.systems.redis.lock import NaiveFenceRedisLock, RedisLock
+from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.scripts import command
 from bench.systems.redis.server import RedisServers
+from bench.systems.redis.variants import NaiveFenceRedisLock
 from bench.systems.redis.wire import ask
 from bench.systems.wait import Wait
 

@@ -14,7 +14,7 @@ from bench.systems.wait import Wait
 
 PAIRS = 200
 TRY = Wait("try")
-REAL = ("redis", "redis-aof", "redlock", "zookeeper", "etcd", "postgres-row", "dynamodb")
+REAL = ("redis", "redis-aof", "redlock", "zookeeper", "etcd", "postgres-row", "postgres-advisory", "dynamodb")
 TOLD = {
     "redis": {"execute", "evalsha", "set", "get", "incr", "del"},
     "redis-aof": {"execute", "evalsha", "set", "get", "incr", "del"},
@@ -22,6 +22,7 @@ TOLD = {
     "zookeeper": {"answer", "read_answer", "quorum_ack"},
     "etcd": {"answer", "fsync", "backend_commit"},
     "postgres-row": {"execute"},
+    "postgres-advisory": {"execute"},
     "dynamodb": set(),
 }
 PROBED = {"peer_round_trip"}  # etcd measures it when it likes, and shows nothing before the first time
@@ -92,6 +93,7 @@ def test_every_value_is_a_finite_number_that_rose(seen: dict[str, dict[str, floa
         # A majority of three flushes each of the two writes of a pair; one that lags may flush several at once.
         ("etcd", "fsync_calls", 2 * PAIRS * 2, 2 * PAIRS * 3 + 30),
         ("postgres-row", "execute_calls", PAIRS, PAIRS),
+        ("postgres-advisory", "execute_calls", PAIRS, PAIRS),
     ],
 )
 def test_the_servers_counted_our_locks(
@@ -101,7 +103,7 @@ def test_the_servers_counted_our_locks(
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("name", ["redis", "redlock", "etcd", "zookeeper", "postgres-row"])
+@pytest.mark.parametrize("name", ["redis", "redlock", "etcd", "zookeeper", "postgres-row", "postgres-advisory"])
 def test_the_time_of_a_call_is_in_microseconds(seen: dict[str, dict[str, float]], name: str) -> None:
     """A wrong unit is wrong by a thousand: a lock is answered in more than 0.05 µs and less than 0.2 s."""
     timed = "answer" if "answer_calls" in seen[name] else "execute"

@@ -20,12 +20,9 @@ from bench.servers.readiness import until_ready
 from bench.servers.spec import Found, Node
 from bench.systems.base import RELEASED, Grant
 from bench.systems.postgres_row import schema
-from bench.systems.postgres_row.lock import (
-    CounterTokenPostgresRowLock,
-    PostgresRowLock,
-    TransactionIdPostgresRowLock,
-)
+from bench.systems.postgres_row.lock import PostgresRowLock
 from bench.systems.postgres_row.server import PostgresServers
+from bench.systems.postgres_row.variants import CounterTokenPostgresRowLock, TransactionIdPostgresRowLock
 from bench.systems.wait import Wait
 
 pytestmark = pytest.mark.servers

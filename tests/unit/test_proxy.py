@@ -1,5 +1,6 @@
 """The fault proxy against a tiny echo server: order kept, each fault does what it says, nothing is left running."""
 
+import errno
 import hashlib
 import random
 import socket
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.servers.proxy import Direction, FaultProxy
+from bench.servers.proxy import Direction, FaultProxy, Shots
 
 DEADLINE_S = 5.0
 SILENCE_S = 0.15  # how long "nothing comes" is watched
@@ -174,6 +175,18 @@ def test_one_direction_can_be_dropped(client: socket.socket, proxy: FaultProxy, 
     assert receive(client, 5) == b"asked"
 
 
+def test_a_reply_that_is_kept_back_is_told_of_once(client: socket.socket, proxy: FaultProxy, echo: EchoServer) -> None:
+    client.sendall(b"before")
+    receive(client, 6)
+    proxy.drop(Direction.TO_CLIENT)
+    assert not proxy.wait_reply_held(0.05)
+    client.sendall(b"held")
+    assert proxy.wait_reply_held(2.0)
+    assert not proxy.wait_reply_held(0.05)
+    proxy.restore()
+    assert receive(client, 4) == b"held"
+
+
 def test_sever_resets_both_sides_and_serves_the_next(
     client: socket.socket, proxy: FaultProxy, echo: EchoServer
 ) -> None:
@@ -204,6 +217,66 @@ def test_swallow_can_sever_behind_the_lost_reply(client: socket.socket, proxy: F
     with pytest.raises(ConnectionResetError):
         client.recv(1)
     assert proxy.wait_swallowed(DEADLINE_S)
+
+
+def test_a_lost_reply_is_that_of_the_marked_request_and_makes_its_connection_deaf(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer
+) -> None:
+    shots = Shots(1)
+    proxy.lose_replies(b"key", shots)
+    client.sendall(b"ping")
+    assert receive(client, 4) == b"ping", "what does not name the key is answered"
+    client.sendall(b"take key")
+    assert proxy.wait_swallowed(DEADLINE_S)
+    client.sendall(b"ping")
+    assert echo.wait_for(b"pingtake keyping"), "the server still hears it"
+    assert hears_nothing(client)
+    with socket.create_connection(proxy.address, DEADLINE_S) as second:
+        second.sendall(b"free key")
+        assert receive(second, 8) == b"free key", "one shot strikes one connection"
+        assert shots.fired == 1
+        proxy.restore()
+        second.sendall(b"key")
+        assert receive(second, 3) == b"key"
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+
+
+def test_a_lost_reply_can_sever_its_connection(client: socket.socket, proxy: FaultProxy, echo: EchoServer) -> None:
+    proxy.lose_replies(b"key", Shots(2), then_sever=True)
+    client.sendall(b"take key")
+    assert echo.wait_for(b"take key")
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+
+
+def test_a_pulled_cable_is_noticed_by_keepalives_and_heals(proxy: FaultProxy, echo: EchoServer) -> None:
+    """`drop` would be acknowledged by the kernel, and no keepalive would ever notice it."""
+    with (
+        socket.create_connection(proxy.address, DEADLINE_S) as probing,
+        socket.create_connection(proxy.address, DEADLINE_S) as sending,
+    ):
+        probing.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in ((socket.TCP_KEEPIDLE, 1), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 1)):
+            probing.setsockopt(socket.IPPROTO_TCP, option, value)
+        for client in (probing, sending):
+            client.sendall(b"x")
+            assert receive(client, 1) == b"x"
+        proxy.unplug()
+        sending.sendall(b"y")
+        with pytest.raises(TimeoutError):  # no handshake: nobody acknowledges a SYN
+            socket.create_connection(proxy.address, SILENCE_S)
+        probing.settimeout(2 * DEADLINE_S)
+        with pytest.raises(TimeoutError, match="timed out") as told:
+            probing.recv(1)
+        assert told.value.errno == errno.ETIMEDOUT, "the kernel's own word, not that of the socket's limit"
+        assert bytes(echo.received) == b"xx"
+        proxy.restore()
+        sending.settimeout(2 * DEADLINE_S)  # the kernel resends at intervals that double
+        assert receive(sending, 1) == b"y"
+        with socket.create_connection(proxy.address, DEADLINE_S) as fresh:
+            fresh.sendall(b"z")
+            assert receive(fresh, 1) == b"z"
 
 
 def test_a_reset_of_the_client_reaches_the_server(client: socket.socket, proxy: FaultProxy, echo: EchoServer) -> None:
@@ -250,6 +323,8 @@ def test_only_loopback_targets(host: str) -> None:
 
 
 def test_bad_numbers_are_refused(proxy: FaultProxy) -> None:
+    with pytest.raises(ValueError, match="at least one connection"):
+        Shots(0)
     with pytest.raises(ValueError, match="negative"):
         proxy.delay(-1)
     with pytest.raises(ValueError, match="at least one"):

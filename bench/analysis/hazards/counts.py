@@ -44,7 +44,12 @@ class Count:
     @property
     def words(self) -> str:
         """For a table: "3 of 6", or "0 of 6, ≤ 39 % at 95 %" where nothing was seen."""
-        return f"{self.seen} of {self.of}, {self.bound_words}" if self.none else f"{self.seen} of {self.of}"
+        return self.told("")
+
+    def told(self, noun: str) -> str:
+        """The same with what was counted: "3 of 6 pairs", "0 of 6 pairs, ≤ 39 % at 95 %"."""
+        counted = f"{self.seen:,} of {self.of:,} {noun}".rstrip()
+        return f"{counted}, {self.bound_words}" if self.none else counted
 
     @property
     def bound_words(self) -> str:

@@ -11,6 +11,9 @@ from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 
 SCENARIO = "nodes-down"
+KILL = "kill"
+HANG = "hang"
+TIMED = frozenset({"redlock", "redlock-aof"})  # the only ones that ask each node for itself, with a limit for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class NodesRow:
     nodes: int
     quorum: int
     nodes_down: int
+    node_timeout_ms: int | None  # how long a client waits for one node, where it has such a limit
     acquired: Count
     acquire_ms: Value  # of the acquires that got the lock; one value a run
     evidence: tuple[str, ...]
@@ -34,16 +38,18 @@ class NodesRow:
 
 def nodes_rows(trials: Iterable[TrialRow]) -> tuple[NodesRow, ...]:
     """One row for each combination, in table order."""
-    groups: dict[tuple[str, str, int], list[TrialRow]] = {}
+    groups: dict[tuple[str, str, int, int], list[TrialRow]] = {}
     for row in trials:
         if row.scenario == SCENARIO and row.measure("acquired") is not None:
-            groups.setdefault((row.system, how_of(row), nodes_down_of(row)), []).append(row)
-    return tuple(_row(*key, groups[key]) for key in sorted(groups, key=lambda key: (names.position(key[0]), key)))
+            timeout_ms = int(row.parameter("node_timeout_ms", 0)) if row.system in TIMED else 0
+            groups.setdefault((row.system, how_of(row), nodes_down_of(row), timeout_ms), []).append(row)
+    ordered = sorted(groups, key=lambda key: (names.position(key[0]), key[0], key[1] == HANG, key[2:]))
+    return tuple(_row(*key, groups[key]) for key in ordered)
 
 
 def how_of(row: TrialRow) -> str:
     """How the servers were stopped: kill or hang."""
-    return str(row.parameter("how", "kill"))
+    return str(row.parameter("how", KILL))
 
 
 def nodes_down_of(row: TrialRow) -> int:
@@ -57,7 +63,7 @@ def got_it(row: TrialRow) -> bool:
     return bool(row.measure("acquired"))
 
 
-def _row(system: str, how: str, down: int, rows: list[TrialRow]) -> NodesRow:
+def _row(system: str, how: str, down: int, timeout_ms: int, rows: list[TrialRow]) -> NodesRow:
     by_run: dict[str, list[float]] = {}
     for row in rows:
         took_ms = row.measure("acquire_ms")
@@ -70,6 +76,7 @@ def _row(system: str, how: str, down: int, rows: list[TrialRow]) -> NodesRow:
         nodes=int(rows[0].capability_ms("nodes")),
         quorum=int(rows[0].capability_ms("quorum")),
         nodes_down=down,
+        node_timeout_ms=timeout_ms or None,
         acquired=Count.over(got_it(row) for row in rows),
         acquire_ms=across_runs(taken) if taken else Absent("never acquired"),
         evidence=tuple(dict.fromkeys(row.run_id for row in rows)),

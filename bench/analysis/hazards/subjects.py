@@ -12,6 +12,8 @@ from bench.analysis.hazards.nodes import got_it, nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
 
 Predicate = Callable[[TrialRow], bool]
+LOOKING_MS = 20.0  # a client that looks every 5 ms whether it lost its lock may wake late on a busy machine
+ASKING_MS = 100.0  # between the end of a lease and the grant to one who polls for it on a busy machine
 
 
 class Hazard(StrEnum):
@@ -32,28 +34,54 @@ class Subject:
     shows: Predicate
     exposed: Predicate
     unavailable: Predicate
-    variant: Callable[[TrialRow], str]  # what sets lines of one fault apart; "" where nothing does
+    variant: Callable[[TrialRow], str | None]  # what sets lines of one fault apart; "" where nothing does
 
-    def label(self, row: TrialRow) -> str:
-        """The fault in words, with what sets this line apart: "restart of all servers (durability none)"."""
+    def label(self, row: TrialRow) -> str | None:
+        """The fault in words, with what sets this line apart: "restart of all servers (durability none)".
+
+        None where nothing was done: a control belongs to no fault.
+        """
         variant = self.variant(row)
+        if variant is None:
+            return None
         return f"{self.fault} ({variant})" if variant else self.fault
 
 
 def two_holders(row: TrialRow) -> bool:
-    """Two clients believed in the key at once, or a write came after a later grant: whatever the fence did about it."""
-    return bool(row.checked.overlap_ns or row.checked.stale_writes)
+    """Two clients believed in the key at once, or a write came after a later grant, whatever a fence did about it.
+
+    Not where the late write was refused without any fence: the resource was the lock's own database, and no harm came.
+    """
+    return bool(row.checked.overlap_ns or row.checked.stale_writes) and not refused_by_itself(row)
+
+
+def refused_by_itself(row: TrialRow) -> bool:
+    """Was a late write refused, or lost with its transaction, where no fence was checked?"""
+    if row.fence or row.checked.stale_accepted or not row.checked.stale_writes:
+        return False
+    return row.checked.stale_refused > 0 or row.measure("late_write_accepted") == 0.0
+
+
+def told_too_late(row: TrialRow) -> bool:
+    """The same for a holder that is awake and looks at its own clock: a few ms of it are its looking, not the lock."""
+    return (row.overlap_ms > LOOKING_MS or bool(row.checked.stale_writes)) and two_holders(row)
 
 
 def stopped_beyond_its_lease(row: TrialRow) -> bool:
     """Was the holder stopped for longer than its lease may last, by all that the system allows itself?"""
-    pause_ms = row.measure("pause_ms")
-    return pause_ms is not None and pause_ms > row.ttl_ms + row.capability_ms("ttl_granularity_ms")
+    return (row.measure("pause_ms") or 0.0) > row.ttl_ms + row.capability_ms("ttl_granularity_ms")
 
 
-def stolen(row: TrialRow) -> bool:
-    """Could a third client take the key while the second still held it?"""
-    return bool(row.measure("stolen"))
+def _transaction_stopped(row: TrialRow) -> bool:
+    """Was the holder stopped for longer than the server may leave its transaction idle?"""
+    return (row.longest_fault_ms("pause") or 0.0) > row.ttl_ms
+
+
+def stalled_beyond_its_lease(row: TrialRow) -> bool:
+    """The same; where the watchdog lives, a stall beyond the TTL is what it is there for."""
+    if row.parameter("stalled") == "worker":
+        return (row.measure("pause_ms") or 0.0) > row.ttl_ms
+    return stopped_beyond_its_lease(row)
 
 
 def nobody_served(row: TrialRow) -> bool:
@@ -61,18 +89,98 @@ def nobody_served(row: TrialRow) -> bool:
     return row.checked.never_served > 0
 
 
+def _measured(name: str) -> Predicate:
+    return lambda row: bool(row.measure(name))
+
+
+def _not(name: str) -> Predicate:
+    """Was this measured, and false?"""
+    return lambda row: row.measure(name) == 0.0
+
+
+def _died_and_acquired(row: TrialRow) -> bool:
+    return bool(row.measure("waiter_acquired") or row.measure("neglected_acquired")) or two_holders(row)
+
+
+def _granted_too_late(row: TrialRow) -> bool:
+    granted_late = bool(row.measure("granted")) and (row.measure("validity_ms") or 0.0) <= 0.0
+    return granted_late or two_holders(row)
+
+
+def _clock_jumped(row: TrialRow) -> bool:
+    return any(fault.amount for fault in row.faults)
+
+
 def _never_recovered(row: TrialRow) -> bool:
     return (row.measure("recovery_ms") or 0.0) < 0.0
 
 
 def _blocked_beyond_its_lease(row: TrialRow) -> bool:
-    blocked_ms = row.measure("blocked_ms")
-    limit_ms = row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), _ASKING_MS)
-    return blocked_ms is not None and (blocked_ms < 0.0 or blocked_ms > limit_ms)
+    limit_ms = row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), ASKING_MS)
+    blocked_ms = row.measure("blocked_ms") or 0.0
+    return blocked_ms < 0.0 or blocked_ms > limit_ms
 
 
 def _always(_: TrialRow) -> bool:
     return True
+
+
+def _never(_: TrialRow) -> bool:
+    return False
+
+
+def _alike(_: TrialRow) -> str:
+    return ""
+
+
+def _stalled(row: TrialRow) -> str:
+    return "watchdog alive" if row.parameter("stalled") == "worker" else "watchdog stopped too"
+
+
+def _durability(row: TrialRow) -> str:
+    told = row.parameter("durability")
+    return "" if told in (None, "own") else f"durability {told}"
+
+
+def _idle_timeout(row: TrialRow) -> str:
+    told = row.parameter("idle_timeout")
+    if isinstance(told, bool):
+        told = "on" if told else "off"
+    return "" if told is None else f"idle timeout {told}"
+
+
+def _replicated(row: TrialRow) -> str:
+    if row.capability_ms("quorum") > 1:  # it answers a majority's word only: there is nothing else to tell apart
+        return ""
+    return "after it replicated" if row.parameter("replicated") else "before it replicated"
+
+
+def _direction(row: TrialRow) -> str | None:
+    if not _clock_jumped(row):
+        return None
+    return "back" if any((fault.amount or 0.0) < 0.0 for fault in row.faults) else "ahead"
+
+
+def _whose_clock(row: TrialRow) -> str | None:
+    direction = _direction(row)
+    if direction is None:
+        return None
+    return f"{row.parameter('whose', 'client')} {'behind' if direction == 'back' else direction}"
+
+
+def _nodes_jumped(row: TrialRow) -> str:
+    return f"{row.parameter('nodes_jumped', 0)} of {row.capability('nodes')} ahead"
+
+
+def _who_stalled(row: TrialRow) -> str:
+    return str(row.parameter("who", ""))
+
+
+def _share_stopped(row: TrialRow) -> str | None:
+    if not nodes_down_of(row):
+        return None
+    left = row.capability_ms("nodes") - nodes_down_of(row)
+    return "a minority" if left >= row.capability_ms("quorum") else "a majority"
 
 
 def _subject(
@@ -81,63 +189,50 @@ def _subject(
     shows: Predicate = two_holders,
     exposed: Predicate = _always,
     unavailable: Predicate = nobody_served,
-    variant: Callable[[TrialRow], str] = lambda _: "",
+    variant: Callable[[TrialRow], str | None] = _alike,
 ) -> Subject:
     return Subject(fault, hazard, shows, exposed, unavailable, variant)
 
 
-def _by(*parameters: str) -> Callable[[TrialRow], str]:
-    """Each value of these parameters has a line of its own."""
-
-    def told(row: TrialRow) -> str:
-        values = [(name, row.parameter(name)) for name in parameters]
-        words = (_WORDS.get((name, value), f"{name} {value}") for name, value in values if value is not None)
-        return ", ".join(words)
-
-    return told
-
-
-def _share_stopped(row: TrialRow) -> str:
-    left = row.capability_ms("nodes") - nodes_down_of(row)
-    if not nodes_down_of(row):
-        return "none"
-    return "a minority" if left >= row.capability_ms("quorum") else "a majority"
-
-
-def _jumped(row: TrialRow) -> str:
-    return f"{row.parameter('nodes_jumped', 0)} of {row.capability('nodes')}"
-
-
-_ASKING_MS = 100.0  # between the end of a lease and the grant to one who polls for it on a busy machine
-_WORDS: Mapping[tuple[str, object], str] = {
-    ("stalled", "process"): "the watchdog stalls too",
-    ("stalled", "worker"): "the watchdog lives",
-}
-
+_PAUSE = _subject("pause of the holder", exposed=stopped_beyond_its_lease)
+_CLOCKS = "clock jump of the servers"
 SUBJECTS: Mapping[str, Subject] = {
-    "gc-pause": _subject("pause of the holder", exposed=stopped_beyond_its_lease),
-    "page-scenario": _subject("pause of the holder", exposed=stopped_beyond_its_lease),
-    "watchdog": _subject("stall of a renewing holder", exposed=stopped_beyond_its_lease, variant=_by("stalled")),
-    "idle-in-transaction": _subject("pause inside a transaction", variant=_by("idle_timeout")),
-    "cable-pulled": _subject("holder cut off"),
-    "late-release": _subject("late release", Hazard.FREED_FOR_ANOTHER, shows=stolen),
+    "gc-pause": _PAUSE,
+    "page-scenario": _PAUSE,
+    "watchdog": _subject("stall of a renewing holder", exposed=stalled_beyond_its_lease, variant=_stalled),
+    "idle-in-transaction": _subject("pause inside a transaction", exposed=_transaction_stopped, variant=_idle_timeout),
+    "cable-pulled": _subject("holder cut off", shows=told_too_late),
     "crash-recovery": _subject("crash of the holder", unavailable=_never_recovered),
-    "swallowed-reply": _subject("reply to an acquire lost", unavailable=_blocked_beyond_its_lease),
-    "lease-dies-in-queue": _subject("lease dies in the queue"),
-    "late-quorum": _subject("slow nodes"),
-    "server-clock": _subject("clock jump of the servers", variant=_by("direction")),
-    "redlock-clock": _subject("clock jump of the servers", variant=_jumped),
-    "client-clock": _subject("clock jump of a client", variant=_by("direction")),
-    "restart": _subject("restart of all servers", Hazard.LOST_LOCK, variant=_by("durability")),
-    "restarted-node": _subject("restart of one node", Hazard.LOST_LOCK, variant=_by("durability")),
-    "failover": _subject("failover", Hazard.LOST_LOCK),
-    "stalled-leader": _subject("stalled leader", Hazard.LOST_LOCK),
+    "late-release": _subject("late release", Hazard.FREED_FOR_ANOTHER, shows=_measured("stolen")),
+    "swallowed-reply": _subject("reply to an acquire lost", Hazard.AVAILABILITY, unavailable=_blocked_beyond_its_lease),
+    "lease-dies-in-queue": _subject(
+        "lease dies in the queue", shows=_died_and_acquired, unavailable=_not("next_served")
+    ),
+    "late-quorum": _subject("late quorum", shows=_granted_too_late, unavailable=_never),
+    "server-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_direction),
+    "redlock-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_nodes_jumped),
+    "client-clock": _subject(
+        "clock of a client wrong", exposed=_clock_jumped, unavailable=_not("granted"), variant=_whose_clock
+    ),
+    "restart": _subject("restart of all servers", Hazard.LOST_LOCK, variant=_durability),
+    "restarted-node": _subject("restart of one node", Hazard.LOST_LOCK, variant=_durability),
+    "failover": _subject("failover", Hazard.LOST_LOCK, variant=_replicated),
+    "stalled-leader": _subject(
+        "server stalled", Hazard.LOST_LOCK, unavailable=_not("contender_served"), variant=_who_stalled
+    ),
     "nodes-down": _subject(
         "servers stopped", Hazard.AVAILABILITY, unavailable=lambda row: not got_it(row), variant=_share_stopped
     ),
 }
 # These are about tokens, resources and rules rather than about a system under a fault: they have tables of their own.
 OF_OTHER_TABLES = frozenset({"token-sources", "naive-fence", "mod-revision", "resources", "second-write"})
+
+
+def place_of(scenario: str) -> int:
+    """Where the scenario's fault stands in a table: at the first scenario that has the fault."""
+    faults = [subject.fault for subject in SUBJECTS.values()]
+    fault = subject_of(scenario).fault
+    return faults.index(fault) if fault in faults else len(faults)
 
 
 def subject_of(scenario: str) -> Subject:

@@ -17,7 +17,7 @@ from bench.analysis import names
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.reasons import reason_for
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids, stale_count
-from bench.analysis.hazards.subjects import OF_OTHER_TABLES, SUBJECTS, Hazard, Subject, subject_of
+from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Hazard, Subject, place_of, subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
 
 
@@ -71,9 +71,11 @@ def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
             continue
         subject = subject_of(run.scenario)
         # A void run without a history cannot say which line of its fault it belongs to: it stands in the plain one.
-        labels = list(dict.fromkeys(subject.label(row) for row in run.trials)) or [subject.fault]
+        labels = dict.fromkeys(subject.label(row) for row in run.trials) if run.trials else [subject.fault]
         for label in labels:
-            group = groups.setdefault((label, run.system), _Group(_place(run.scenario), subject))
+            if label is None:
+                continue
+            group = groups.setdefault((label, run.system), _Group(place_of(run.scenario), subject))
             if run.void:
                 group.void.append(void_run(run))
             else:
@@ -93,11 +95,6 @@ class _Group:
     subject: Subject
     rows: list[TrialRow] = field(default_factory=list)
     void: list[VoidRun] = field(default_factory=list)
-
-
-def _place(scenario: str) -> int:
-    order = list(SUBJECTS)
-    return order.index(scenario) if scenario in SUBJECTS else len(order)
 
 
 def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
@@ -125,7 +122,7 @@ def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
         overlap_ms_max=max((row.overlap_ms for row in counted), default=0.0),
         has_token=has_token,
         emulator=any(row.emulator for row in group.rows),
-        reason=reason_for(verdict, counted, shown, stale_with, has_token, group.void),
+        reason=reason_for(verdict, group.subject.hazard, counted, shown, stale_with, unavailable, group.void),
         evidence=run_ids(telling),
         runs=run_ids(counted),
         void=tuple(group.void),

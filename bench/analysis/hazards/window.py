@@ -16,7 +16,9 @@ from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 
-SCENARIOS = ("gc-pause", "page-scenario")  # those that stop a whole holder without a watchdog
+GRID = "gc-pause"  # the grid of pauses, from which the fit is made
+SCENARIOS = (GRID, "page-scenario")  # those that stop a whole holder without a watchdog
+BEYOND_TTLS = 1.01  # a pause of one TTL is over it by a hair, and says nothing of the line
 TOLERATED_TTLS = 0.1  # a larger median difference needs a reason
 
 
@@ -71,7 +73,7 @@ class WindowFit:
     system: str
     points: int  # trials with a pause longer than the TTL
     runs: tuple[str, ...]
-    slope: float | None  # of overlap by pause - TTL, least squares; None: fewer than two lengths of pause
+    slope: float | None  # of overlap by pause - TTL where there was one, least squares; None: fewer than two lengths
     median_difference_ms: float | None  # of the absolute differences; None: no such trial
     median_difference_ttls: float | None
     signed_difference_ms: float | None  # median, measured less claimed: below the line is negative
@@ -108,7 +110,7 @@ def window_fits(trials: Sequence[TrialRow]) -> tuple[WindowFit, ...]:
     """One fit a system, in table order."""
     by_system: dict[str, list[TrialRow]] = {}
     for row in trials:
-        if row.scenario in SCENARIOS and row.measure("pause_ms") is not None:
+        if row.scenario == GRID and row.measure("pause_ms") is not None:
             by_system.setdefault(row.system, []).append(row)
     return tuple(_fit(system, by_system[system]) for system in sorted(by_system, key=names.position))
 
@@ -147,7 +149,7 @@ def _point(row: TrialRow) -> WindowPoint:
         trial=row.trial.name,
         scenario=row.scenario,
         ttl_ms=row.ttl_ms,
-        pause_ttls=float(row.parameter("pause_ttls") or pause_ms / row.ttl_ms),
+        pause_ttls=float(row.parameter("pause_ttls") or round(pause_ms / row.ttl_ms, 2)),
         pause_ms=pause_ms,
         wait_ms=None if wait_ms is None or wait_ms < 0.0 else wait_ms,
         overlap_ms=row.overlap_ms,
@@ -158,7 +160,7 @@ def _point(row: TrialRow) -> WindowPoint:
 
 def _fit(system: str, rows: Sequence[TrialRow]) -> WindowFit:
     points = [_point(row) for row in rows]
-    beyond = [point for point in points if point.pause_ms > point.ttl_ms]
+    beyond = [point for point in points if point.pause_ms > BEYOND_TTLS * point.ttl_ms]
     runs = tuple(dict.fromkeys(point.run_id for point in beyond))
     at = tuple(_at(pause, points) for pause in sorted({point.pause_ttls for point in points}))
     if not beyond:
@@ -192,11 +194,13 @@ def _at(pause_ttls: float, points: Sequence[WindowPoint]) -> WindowAt:
 
 
 def _slope(points: Sequence[WindowPoint]) -> float | None:
-    expected = [point.expected_ms / point.ttl_ms for point in points]
+    # A pause that a lease outlived has no window, whose length could follow anything.
+    open_ones = [point for point in points if point.overlap_ms > 0.0]
+    expected = [point.expected_ms / point.ttl_ms for point in open_ones]
     # Pauses that were meant to be equal differ by microseconds: a line through those says nothing.
-    if max(expected) - min(expected) < TOLERATED_TTLS:
+    if not expected or max(expected) - min(expected) < TOLERATED_TTLS:
         return None
-    return statistics.linear_regression(expected, [point.overlap_ms / point.ttl_ms for point in points]).slope
+    return statistics.linear_regression(expected, [point.overlap_ms / point.ttl_ms for point in open_ones]).slope
 
 
 def _reason(row: TrialRow, signed_ms: float, points: Sequence[WindowPoint]) -> str:

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from bench.errors import LockbenchError
@@ -110,13 +109,16 @@ def main(arguments: list[str]) -> int:
     told = _listen(lab)
     if _DONE in told:
         return 0
-    _kill(told)
-    _when_the_lock_is_free(home)
+    with contextlib.ExitStack() as every:  # each is tried, also after another has failed
+        every.callback(_when_the_lock_is_free, home)
+        for line in told:
+            pid, ticks, boot = line.decode("ascii").split()
+            every.callback(freezing.kill_if_alive, ProcessId(int(pid), int(ticks), boot))
     return 0
 
 
 def _listen(lab: int) -> list[bytes]:
-    """Everything that the lab said, once it has closed the pipe or died.
+    """Every line that the lab said, once it has closed the pipe or died.
 
     The death is watched too: a child of the lab that was forked without exec would keep the pipe open.
     """
@@ -131,13 +133,7 @@ def _listen(lab: int) -> list[bytes]:
         elif dead:
             break
         dead = dead or lab in ready
-    return heard.splitlines()
-
-
-def _kill(lines: Iterable[bytes]) -> None:
-    for line in lines:
-        pid, ticks, boot = line.decode("ascii").split()
-        freezing.kill_if_alive(ProcessId(int(pid), int(ticks), boot))
+    return heard.split(b"\n")[:-1]  # what follows the last line's end was cut off by the death
 
 
 def _when_the_lock_is_free(home: Path) -> None:

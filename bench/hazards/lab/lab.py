@@ -4,6 +4,7 @@ They live in a supervisor's home of their own, `<home>/lab`, so that the servers
 They are killed at the end, however it ends; when lockbench itself is killed, its guardian does it.
 """
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -43,6 +44,8 @@ class Lab:
     def guard(self, pid: int) -> None:
         """Have a process killed at the latest when the lab ends, however that ends. For actors, which a fault may have
         stopped: they would stay stopped for ever."""
+        if pid == os.getpid():
+            raise ValueError("this very process cannot be guarded: it would end itself with the lab")
         process = ProcessId.of(pid)
         if process is not None:
             self._guarded.append(process)

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from bench.systems.base import LockClient
+
 Place = Mapping[str, Any]  # how an actor reaches a resource; ready for JSON. Never printed: it may hold credentials
 ANSWER_WITHIN_S = 5.0  # a resource that has not answered by then is unreachable
 
@@ -71,6 +73,18 @@ class Judged:
 
 class ResourceUnreachable(Exception):
     """The resource gave no answer: the attempt may or may not have been judged."""
+
+
+class WriteRefused(ResourceUnreachable):
+    """The attempt was not judged, and is certain never to be carried out."""
+
+
+class OfTheLock(ABC):
+    """A resource that is written through the connection of the lock itself."""
+
+    @abstractmethod
+    def join(self, client: LockClient) -> None:
+        """From now on, read and write through this client's open grant. Raises TypeError for another system's."""
 
 
 class Resource(ABC):

@@ -24,6 +24,7 @@ class _Kind:
 _KINDS: Mapping[str, _Kind] = {
     "referee": _Kind("referee", "Referee", None),
     "postgres-row": _Kind("postgres_row", "PostgresRow", "postgres"),
+    "postgres-own-transaction": _Kind("postgres_own_transaction", "PostgresOwnTransaction", "postgres"),
     "redis-hash": _Kind("redis_hash", "RedisHash", "redis"),
     "etcd-txn": _Kind("etcd_txn", "EtcdTxn", "etcd"),
     "dynamodb-item": _Kind("dynamodb_item", "DynamoDBItem", "dynamodb"),

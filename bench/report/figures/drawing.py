@@ -5,8 +5,10 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -117,3 +119,11 @@ def write_title(figure: Figure, title: str) -> None:
     """Write the title along the top edge."""
     width_in, height_in = figure.get_size_inches()
     figure.text(0.1 / width_in, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")
+
+
+def beside(axes: Axes, points: float) -> Transform:
+    """Data coordinates moved to the right by some points, for markers that would hide each other."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise ValueError("these axes belong to no figure")
+    return axes.transData + ScaledTranslation(points / 72.0, 0.0, figure.dpi_scale_trans)

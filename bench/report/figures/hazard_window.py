@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import ScaledTranslation
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -15,6 +14,7 @@ from bench.analysis.hazards.window import SCENARIOS, TOLERATED_TTLS, WindowFit, 
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
+    beside,
     canvas,
     caption_height_in,
     lab_drawing,
@@ -28,8 +28,10 @@ from bench.report.style import MUTED, house_style, look
 _WIDTH_IN = 7.6
 _LEFT_IN, _PLOT_IN = 0.72, 4.4
 _UPPER_IN, _LOWER_IN, _GAP_IN = 2.6, 1.45, 0.2
-_DODGE_POINTS = 4.5  # systems stand beside each other below, where all would lie on one line
+_DODGE_POINTS = 3.8  # systems stand beside each other below, where all would lie on one line
 _LEGEND_CHARACTERS = 31
+_JUST_BEYOND = 1.01  # a pause of one TTL is over it by a hair: its difference says nothing of the line
+_TOLERATED = f"{100.0 * TOLERATED_TTLS:g}{NO_BREAK}%"
 _NOTHING = "Nothing to draw: no run of this campaign stopped a holder and counts."
 
 
@@ -92,7 +94,7 @@ def _windows(axes: Axes, points: Sequence[WindowPoint]) -> None:
 def _differences(axes: Axes, points: Sequence[WindowPoint], systems: Sequence[str]) -> None:
     """Only pauses longer than the TTL, and only locks that two clients held at once: the others stay at zero above."""
     overlapping = {point.system for point in points if point.overlap_ms}
-    shown = [point for point in points if point.pause_ms > point.ttl_ms and point.system in overlapping]
+    shown = [point for point in points if point.pause_ttls > _JUST_BEYOND and point.system in overlapping]
     order = [system for system in systems if system in overlapping]
     for point in shown:
         shift = _DODGE_POINTS * (order.index(point.system) - (len(order) - 1) / 2.0)
@@ -109,7 +111,6 @@ def _differences(axes: Axes, points: Sequence[WindowPoint], systems: Sequence[st
 
 def _mark(axes: Axes, point: WindowPoint, x: float, y: float, shift_points: float) -> None:
     style = look(point.system)
-    moved = ScaledTranslation(shift_points / 72.0, 0.0, axes.get_figure(root=True).dpi_scale_trans)
     axes.plot(
         [x],
         [y],
@@ -120,7 +121,7 @@ def _mark(axes: Axes, point: WindowPoint, x: float, y: float, shift_points: floa
         markersize=5.5,
         markeredgewidth=1.1,
         alpha=0.85,
-        transform=axes.transData + moved,
+        transform=beside(axes, shift_points),
         zorder=3,
     )
 
@@ -181,7 +182,7 @@ def _title(fits: Sequence[WindowFit]) -> str:
         return f"The hazard window against pause {MINUS} TTL"
     near = sum(fit.on_the_line for fit in overlapping)
     return (
-        f"Two holders for pause {MINUS} TTL, to within {TOLERATED_TTLS:.0%} of the TTL: "
+        f"Two holders for pause {MINUS} TTL, to within {_TOLERATED} of the TTL: "
         f"{near} of {len(overlapping)} systems that can have two"
     )
 
@@ -192,12 +193,14 @@ def _caption(hazards: HazardEvidence) -> str:
         return f"{_NOTHING} {lab_words(hazards)}"
     runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in points), SCENARIOS)
     ttls = formats.spread(sorted({point.ttl_ms for point in points}))
-    off = [f"{names.title(fit.system)}: {fit.reason}." for fit in hazards.window_fits if _overlapped(fit) and fit.reason]
+    off = [
+        f"{names.title(fit.system)}: {fit.reason}." for fit in hazards.window_fits if _overlapped(fit) and fit.reason
+    ]
     return " ".join(
         (
             f"One marker a trial, TTL {ttls}{NO_BREAK}ms: {runs}. Two holders from the contender's grant until the holder "
             f"knew better; the pause from its confirmed start to its confirmed end. Grey below: "
-            f"{TOLERATED_TTLS:.0%} of the shortest TTL; markers stand side by side there.",
+            f"{_TOLERATED} of the shortest TTL; markers stand side by side there.",
             *off,
             *(["An emulator stands for DynamoDB."] if any(row.emulator for row in hazards.trials) else []),
             lab_words(hazards),

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
@@ -16,16 +17,17 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
 
     A client whose cable is pulled says no goodbye. Both ends therefore probe an idle connection and give it up after
     about one TTL (the system's own default is two hours), and the server looks after clients that wait in its queue.
+    The client gives up one probe earlier: by the time that the row can be another's, it has been told.
     """
-    call_s, server_side = options.call_timeout_ms / 1000, server_settings(options)
+    call_s, server_side, probes = options.call_timeout_ms / 1000, server_settings(options), _probes(options.ttl_ms)
     session = Session.open(
         endpoint,
         call_s,
         application_name=f"lockbench {uuid.uuid4().hex}",
-        keepalives_idle=server_side["tcp_keepalives_idle"],
-        keepalives_interval=server_side["tcp_keepalives_interval"],
-        keepalives_count=server_side["tcp_keepalives_count"],
-        tcp_user_timeout=server_side["tcp_user_timeout"],
+        keepalives_idle=probes.idle_s,
+        keepalives_interval=probes.interval_s,
+        keepalives_count=probes.unanswered,
+        tcp_user_timeout=probes.give_up_after_s * 1000,
         options=" ".join(f"-c {name}={value}" for name, value in server_side.items()),
     )
     ready = False
@@ -53,15 +55,42 @@ def _make_ready(session: Session, statements: Mapping[bytes, bytes], within_s: f
 
 def server_settings(options: ClientOptions) -> dict[str, int]:
     """What the server is told about this session: how it finds a dead peer, and the bound of one statement."""
-    ttl_s = -(-options.ttl_ms // 1000)
+    probes = _probes(options.ttl_ms)
+    # A lease of a sort: the server ends a holder that has said nothing for a TTL, by its own clock.
+    idle = options.variant.get("idle_timeout", "off")
+    if idle not in ("off", "on"):
+        raise ValueError(f"idle_timeout is {idle!r}: it is off or on")
     return {
-        "tcp_keepalives_idle": max(1, ttl_s // 2),
-        "tcp_keepalives_interval": max(1, ttl_s // 4),
-        "tcp_keepalives_count": 2,
-        "tcp_user_timeout": max(1000, options.ttl_ms),
+        **({"idle_in_transaction_session_timeout": options.ttl_ms} if idle == "on" else {}),
+        "tcp_keepalives_idle": probes.idle_s,
+        "tcp_keepalives_interval": probes.interval_s,
+        "tcp_keepalives_count": probes.unanswered + 1,
+        # Half a probe more than the client, so that no rounding decides: the server's last probe is one after its last.
+        "tcp_user_timeout": probes.give_up_after_s * 1000 + probes.interval_s * 500,
         "client_connection_check_interval": 1000,
         "statement_timeout": options.call_timeout_ms,
     }
+
+
+class _Probes(NamedTuple):
+    """How the client's end probes a silent peer. Where Linux has a TCP_USER_TIMEOUT, that decides instead of the count:
+    the peer is given up at the first probe's turn that comes so long after its last sign of life."""
+
+    idle_s: int
+    interval_s: int
+    unanswered: int
+
+    @property
+    def give_up_after_s(self) -> int:
+        return self.idle_s + self.interval_s * self.unanswered
+
+
+def _probes(ttl_ms: int) -> _Probes:
+    """Whole seconds, as the options take them: the client has given up 2 s after its peer fell silent at the earliest,
+    and about a TTL after where that is longer."""
+    ttl_s = -(-ttl_ms // 1000)
+    idle_s, interval_s = max(1, ttl_s // 2), max(1, ttl_s // 4)
+    return _Probes(idle_s, interval_s, max(1, -(-(ttl_s - idle_s) // interval_s)))
 
 
 def end_backend(session: Session, gone: Session, within_s: float) -> bool:

@@ -12,12 +12,15 @@ from bench.systems.postgres_row import statements
 from bench.systems.postgres_row.connect import connect, end_backend
 from bench.systems.postgres_row.facts import server_facts
 from bench.systems.postgres_row.session import SessionLost, StatementFailed
-from bench.systems.postgres_row.transaction import QUERY_CANCELED, RowTransaction
+from bench.systems.postgres_row.transaction import WAIT_IS_OVER, RowTransaction
 from bench.systems.wait import Wait
 
 
 class PostgresRowLock(LockClient):
-    """Holds at most one grant at a time, since a session has one transaction."""
+    """Holds at most one grant at a time, since a session has one transaction.
+
+    Variant `idle_timeout`: `on` has the server end a transaction that has been idle for a TTL (default `off`).
+    """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         fencing_source="sequence, drawn while the row is held",
@@ -46,7 +49,7 @@ class PostgresRowLock(LockClient):
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         if self._held is not None:
             raise RuntimeError(
-                "this client holds a grant, and has one transaction: release it, or open a second client"
+                "this client holds a grant, and its session holds one at a time: release it, or open a second client"
             )
         if self._closed:
             return Refusal(Outcome.ERROR, "this client is closed")
@@ -71,12 +74,12 @@ class PostgresRowLock(LockClient):
         try:
             token = self._transaction.take(key, block_ms)
         except StatementFailed as refused:
-            waited = block_ms > 0 and refused.sqlstate == QUERY_CANCELED
+            waited = block_ms > 0 and refused.sqlstate in WAIT_IS_OVER
             return Refusal(Outcome.TIMEOUT if waited else Outcome.ERROR, str(refused))
         except SessionLost as lost:
             return self._fate(str(lost))
         if token is None:
-            return Refusal(Outcome.BUSY, "another has the row")
+            return Refusal(Outcome.BUSY, "another holds it")
         self._held = Grant(key, self._next_owner(), token, ttl_ms, deadline_ns=None)
         return self._held
 
@@ -108,16 +111,26 @@ class PostgresRowLock(LockClient):
         try:
             self._transaction.commit()
         except SessionLost as lost:
-            return Refusal(Outcome.UNKNOWN, f"COMMIT was sent, and may have been carried out: {lost}")
+            return Refusal(Outcome.UNKNOWN, f"the release was sent, and may have been carried out: {lost}")
         except StatementFailed as failed:
             return self._lose(str(failed))
         return RELEASED
 
+    def execute(self, sql: str, *parameters: str) -> list[tuple[str | None, ...]]:
+        """Run a statement as part of the transaction that holds the lock: carried out by the release, or not at all.
+
+        Raises SessionLost, after which nothing of it is left, or StatementFailed, which the transaction does not
+        survive.
+        """
+        if self._held is None:
+            raise SessionLost("no grant is held, so there is no transaction to be part of")
+        return self._transaction.session.execute(sql, *parameters, within_s=self.options.call_timeout_ms / 1000)
+
     def lost(self, grant: Grant) -> str | None:
         if self._held is None or self._held.owner != grant.owner:
-            return "this grant is not the open transaction of its session"
+            return "this grant is not the one that its session holds"
         if not self._transaction.session.alive():
-            return self._lose("the connection is gone, and with it the transaction").reason
+            return self._lose("the connection is gone, and with it what its session held").reason
         return None
 
     def _lose(self, reason: str) -> Refusal:
@@ -132,42 +145,3 @@ class PostgresRowLock(LockClient):
 
     def server_facts(self) -> ServerFacts:
         return server_facts(self._transaction.session, self.options.call_timeout_ms / 1000)
-
-
-class UnguardedPostgresRowLock(PostgresRowLock):
-    """The token is a sequence value, and nobody looks after the sequence when a crash is over. It is unsound.
-
-    What a sequence has handed out survives a crash only as far as its log was flushed, and a lock that is held has not
-    committed: see `schema.py`.
-    """
-
-    capabilities: ClassVar[Capabilities] = replace(
-        PostgresRowLock.capabilities, fencing_source="sequence, without a guard after a crash", token_rises=False
-    )
-    taking: ClassVar[statements.Taking] = statements.UNGUARDED
-
-
-class CounterTokenPostgresRowLock(PostgresRowLock):
-    """The token is a counter in the row, raised in the transaction. It is unsound.
-
-    When the holder or its session dies, the transaction is rolled back, counter and all: the next holder is given the
-    same token, and a resource cannot tell the two apart.
-    """
-
-    capabilities: ClassVar[Capabilities] = replace(
-        PostgresRowLock.capabilities, fencing_source="counter in the row", token_rises=False
-    )
-    taking: ClassVar[statements.Taking] = statements.COUNTER
-
-
-class TransactionIdPostgresRowLock(PostgresRowLock):
-    """The token is the transaction's id, which the row shows as `xmin`. It is unsound.
-
-    An UPDATE is given its id before it waits for the row. Whoever comes later has a higher id, and may yet be served
-    first: it takes the row between a release and the waiter's waking. The waiter follows, with a smaller token.
-    """
-
-    capabilities: ClassVar[Capabilities] = replace(
-        PostgresRowLock.capabilities, fencing_source="transaction id", token_rises=False
-    )
-    taking: ClassVar[statements.Taking] = statements.TRANSACTION_ID

@@ -3,6 +3,8 @@
 from bench.systems.postgres_row.session import Session, StatementFailed, failed
 
 QUERY_CANCELED = "57014"
+LOCK_NOT_AVAILABLE = "55P03"
+WAIT_IS_OVER = (QUERY_CANCELED, LOCK_NOT_AVAILABLE)  # by statement_timeout, by lock_timeout
 
 
 class RowTransaction:
@@ -16,8 +18,8 @@ class RowTransaction:
     def take(self, key: str, block_ms: int) -> int | None:
         """Open the transaction and take the row, waiting up to `block_ms` for it. The token; None: another has it.
 
-        Raises StatementFailed when the server refused, with `QUERY_CANCELED` after the wait. The transaction is open
-        only when there is a token.
+        Raises StatementFailed when the server refused, with one of `WAIT_IS_OVER` after the wait. The transaction is
+        open only when there is a token.
         """
         self._limit(block_ms or self._call_timeout_ms)
         row = (key.encode(),)

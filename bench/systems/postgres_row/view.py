@@ -13,22 +13,24 @@ from bench.systems.postgres_row.session import Session, SessionLost, StatementFa
 _WITHIN_S = 5.0
 _US_PER_MS = 1e3
 
+_CALLS = """SELECT coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements
+    WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND """
 # Every way of the adapter to take a row, by what is left of it when constants are taken out.
-_TAKES = """SELECT coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements
-    WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND query LIKE '%lockbench.locks%' AND (query LIKE '%FOR UPDATE%' OR query LIKE 'UPDATE %')"""
+_ROW_TAKEN = "query LIKE '%lockbench.locks%' AND (query LIKE '%FOR UPDATE%' OR query LIKE 'UPDATE %')"
 _FLUSHES = "SELECT wal_sync, wal_sync_time, current_setting('track_wal_io_timing') FROM pg_stat_wal"
 
 
-def read(endpoint: Endpoint) -> Mapping[str, float]:
+def read(endpoint: Endpoint, taken_by: str = _ROW_TAKEN) -> Mapping[str, float]:
     """Of the whole server, as far as it lets us see: an extension or a column that it has not is left out.
+
+    `taken_by` is the condition, in SQL, that tells the statements that take the lock.
 
     From PostgreSQL 18 on the flushes are in another view, and left out here. Raises ConnectionError.
     """
     session = Session.open(endpoint, _WITHIN_S, application_name="lockbench view")
     told: dict[str, float] = {}
     try:
-        for calls, spent_ms in _rows(session, _TAKES):
+        for calls, spent_ms in _rows(session, _CALLS + taken_by):
             told |= {"execute_calls": float(calls or 0), "execute_us": float(spent_ms or 0) * _US_PER_MS}
         for flushes, spent_ms, timed in _rows(session, _FLUSHES):
             told["fsync_calls"] = float(flushes or 0)

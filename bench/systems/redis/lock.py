@@ -18,7 +18,7 @@ from bench.systems.base import (
 )
 from bench.systems.redis.connection import Link
 from bench.systems.redis.polling import ask_until
-from bench.systems.redis.scripts import around_owner_of_set, begin_free, begin_renew, begin_take, bulk, command, names
+from bench.systems.redis.scripts import begin_free, begin_renew, begin_take, bulk
 from bench.systems.wait import Wait
 
 _BUSY = Refusal(Outcome.BUSY, "held by another owner")
@@ -130,36 +130,3 @@ class RedisLock(LockClient):
                 raise
         self._link.open()
         return self._link.call(packed), True
-
-
-class PlainDeleteRedisLock(RedisLock):
-    """Releases by a plain DEL, as often printed: whoever holds the key by then loses it to a holder that came late."""
-
-    def _release(self, grant: Grant) -> Released | Refusal:
-        try:
-            self._link.open()
-            deleted = self._link.call(command("DEL", names(grant.key)[0]))
-        except RedisError as failure:  # not asked again: the second DEL could free another's lock
-            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
-        return RELEASED if deleted else _LOST
-
-
-class NaiveFenceRedisLock(RedisLock):
-    """INCR, then SET NX, as often printed: between the two, a client with a larger number can come, hold and leave."""
-
-    capabilities = replace(
-        RedisLock.capabilities,
-        fencing_source="INCR of a counter, before SET NX, in two round trips",
-        token_rises=False,
-        acquire_round_trips=2,
-        acquire_durable_writes=2,  # each of the two is flushed before its own reply
-    )
-
-    def _take(self, key: str, ttl_ms: int, owner: str) -> int:
-        token = self._draw(key)
-        before, after = around_owner_of_set(key, ttl_ms)
-        return token if self._link.call(before + bulk(owner) + after) else 0
-
-    def _draw(self, key: str) -> int:
-        token: int = self._link.call(command("INCR", names(key)[1]))
-        return token

@@ -13,14 +13,11 @@ from tests.processes import running_in
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("home")
-    with open_lab(home, server_sets(tuple(SYSTEMS.values()))) as opened:
-        folders = {state.folder.parent for spec in SYSTEMS.values() if spec.servers for state in _nodes(opened, spec)}
+    specs = server_sets(tuple(SYSTEMS.values()))
+    with open_lab(home, specs) as opened:
+        folders = {state.folder.parent for spec in specs for state in opened.servers(spec.name).running.nodes}
         yield opened
     assert not [process for folder in {home, *folders} for process in running_in(folder)]
-
-
-def _nodes(lab: Lab, system: object):
-    return lab.servers(system.servers.name).running.nodes  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -210,5 +210,10 @@ def test_the_guardian_outlives_signals_meant_for_a_group(tmp_path: Path) -> None
         while not (found := lab.broken()) and time.monotonic() < guardian_gone:
             continue
         assert found == ["the lab's guardian has ended"]
-        lab.guard(os.getpid())  # nobody hears it, and it is no error: the servers are stopped all the same
+        actor = subprocess.Popen(["sleep", "600"], cwd=tmp_path)
+        lab.guard(actor.pid)  # nobody hears it, and it is no error: the lab's own end is enough
+        actor.send_signal(signal.SIGSTOP)
+        with pytest.raises(ValueError, match="this very process"):
+            lab.guard(os.getpid())
+    actor.wait(0)
     assert not running_in(tmp_path)

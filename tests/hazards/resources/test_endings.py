@@ -104,7 +104,7 @@ def test_unknown_kinds_and_missing_servers() -> None:
         host_of("clay-tablet", {})
     with pytest.raises(UnknownResource, match="servers of etcd"):
         host_of("etcd-txn", {})
-    assert len(kinds()) == 7
+    assert len(kinds()) == 8
 
 
 def test_an_attempt_survives_json() -> None:

@@ -18,6 +18,7 @@ LYING: Mapping[str, set[str]] = {
     "postgres-row-unguarded": {"server_killed"},
     "postgres-row-counter": {"entry_deleted", "server_killed"},
     "postgres-row-xid": {"contended"},
+    "postgres-advisory": set(),
     "dynamodb": {"entry_deleted"},
 }
 SEEN_IN_EACH: Mapping[str, int] = {

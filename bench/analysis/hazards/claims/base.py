@@ -52,9 +52,10 @@ def judged(
     system: str | None = None,
     found: str = "",
 ) -> Judgement:
-    """A judgement from these trials. What an emulator shows holds for the emulator: that is a condition."""
-    if verdict is Verdict.HOLDS and any(row.emulator for row in rows):
-        verdict, why = Verdict.CONDITION, f"{EMULATED}: {why}"
+    """A judgement from these trials. What an emulator shows, it shows of the emulator: that is a condition."""
+    if rows and all(row.emulator for row in rows) and verdict is not Verdict.NOT_TESTABLE:
+        verdict = Verdict.CONDITION if verdict is Verdict.HOLDS else verdict
+        why = f"{EMULATED}: {why}"
     return Judgement(claim, system or claim.system, verdict, why, (), False, run_ids(rows), found)
 
 

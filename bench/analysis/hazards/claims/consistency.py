@@ -4,12 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
 
 FAILOVER = "failover"
 RESTART = "restart"
+STALLED = "stalled-leader"
+BEFORE = "failover before the grant was replicated"
+AFTER = "failover after it"
 STAND_IN = {"postgres-advisory": "postgres-row"}  # the same server and connection, where the row itself was not played
 
 
@@ -21,7 +25,9 @@ def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
         (f"restart, durability {kind}" if kind else "restart", Held.of(_durable(restarts, kind)))
         for kind in sorted(kinds, key=_durability_order)
     ]
-    parts += [("failover", Held.of(failovers))] if failovers else []
+    for replicated, what in ((False, BEFORE), (True, AFTER)):
+        of_kind = [row for row in failovers if bool(row.parameter("replicated")) is replicated]
+        parts += [(what, Held.of(of_kind))] if of_kind else []
     told = joined(*(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of))
     if not told:
         yield missing(claim, hazards, RESTART, FAILOVER)
@@ -31,11 +37,12 @@ def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
     rows = [row for _, held in parts for row in held.rows]
     if not lost:
         verdict, why = Verdict.FAILS, told
-    elif kept and FAILOVER not in lost:
+    elif kept and BEFORE not in lost:
         verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
-    yield judged(claim, verdict, why, rows, found=told)
+    found = ", ".join(f"{what} {held.shown.seen} of {held.shown.of}" for what, held in parts)
+    yield judged(claim, verdict, why, rows, found=found)
 
 
 def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -46,26 +53,36 @@ def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         yield missing(claim, hazards, FAILOVER)
         return
     restarted = Held.of(hazards.of(RESTART, claim.system))
+    stalled = Held.of(hazards.of(STALLED, claim.system))
+    kept = Count.over(row.measure("granted") == 0.0 for row in held.rows)
     told = joined(
         f"leader killed while the lock is held: two holders in {held.shown.words}",
-        f"all servers killed and restarted: {restarted.shown.words}" if restarted.shown.of else "",
+        f"still held in {kept.seen} of {kept.of}",
+        f"all servers killed and restarted: two holders in {restarted.shown.words}" if restarted.shown.of else "",
+        f"a server stalled: {stalled.shown.words}" if stalled.shown.of else "",
     )
-    verdict = Verdict.FAILS if held.shown.seen or restarted.shown.seen else Verdict.HOLDS
-    yield judged(claim, verdict, told, [*held.rows, *restarted.rows], found=told)
+    shown = held.shown + restarted.shown + stalled.shown
+    verdict = Verdict.FAILS if shown.seen or kept.seen < kept.of else Verdict.HOLDS
+    yield judged(claim, verdict, told, [*held.rows, *restarted.rows, *stalled.rows], found=f"two holders {shown.words}")
 
 
 def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C60: an asynchronous replica can be promoted without the lock."""
-    rows = hazards.of(FAILOVER, claim.system)
-    held = Held.of(rows)
+    held, after = (
+        Held.of(row for row in hazards.of(FAILOVER, claim.system) if bool(row.parameter("replicated")) is replicated)
+        for replicated in (False, True)
+    )
     if not held.shown.of:
         yield missing(claim, hazards, FAILOVER)
         return
     why = joined(
-        f"primary killed before it replicated, replica promoted: two holders in {held.shown.words}",
+        f"{BEFORE}: two holders in {held.shown.words}",
         f"late writes accepted with the fence on {held.fenced.words}" if held.fenced.of else "",
+        f"{AFTER}: two holders in {after.shown.words}" if after.shown.of else "",
     )
-    yield judged(claim, Verdict.HOLDS if held.shown.seen else Verdict.FAILS, why, held.rows, found=why)
+    verdict = Verdict.HOLDS if held.shown.seen else Verdict.FAILS
+    found = f"two holders {held.shown.words}"
+    yield judged(claim, verdict, why, [*held.rows, *after.rows], found=found)
 
 
 def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:

@@ -1,14 +1,13 @@
 """Claims about paused and cut off holders: C19-C24, C63, C64, and the two pages' scenarios C31, C33, C53."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Held, joined, judged, missing, systems_of
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.reasons import pinned
-from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.window import WindowFit
+from bench.analysis.hazards.window import GRID, WindowFit
 from bench.analysis.judgement import Judgement, Verdict
 
 PAUSES = ("gc-pause", "page-scenario", "idle-in-transaction")
@@ -85,20 +84,20 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
 def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C31: the window is pause - TTL; one judgement a system."""
     for fit in hazards.window_fits:
-        rows = [row for row in hazards.trials if row.system == fit.system and row.run_id in fit.runs]
-        if fit.median_difference_ms is None:
+        rows = hazards.of(GRID, fit.system)
+        if fit.median_difference_ms is None or not rows[0].has_lease:
             yield judged(claim, Verdict.NOT_TESTABLE, fit.reason, rows, system=fit.system)
             continue
-        verdict, why = _window_verdict(fit, rows)
+        verdict, why = _window_verdict(fit)
         slope = "" if fit.slope is None else f"slope {fit.slope:.2f}, "
         found = f"{slope}median difference {fit.median_difference_ms:,.0f} ms"
         yield judged(claim, verdict, why, rows, system=fit.system, found=found)
     if not hazards.window_fits:
-        yield missing(claim, hazards, "gc-pause")
+        yield missing(claim, hazards, GRID)
 
 
 def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-    """C33: a watchdog shrinks the hazard (where it outlives the worker), and does not remove it (where it stalls too)."""
+    """C33: a watchdog shrinks the hazard (it outlives its worker), and does not remove it (a pause stops both)."""
     every = hazards.of("watchdog")
     for system in systems_of(every):
         rows = [row for row in every if row.system == system]
@@ -164,10 +163,7 @@ def _found(held: Held) -> str:
     )
 
 
-def _window_verdict(fit: WindowFit, rows: Iterable[TrialRow]) -> tuple[Verdict, str]:
-    row = next(iter(rows))
-    if not row.has_lease:
-        return Verdict.NOT_TESTABLE, fit.reason
+def _window_verdict(fit: WindowFit) -> tuple[Verdict, str]:
     off_ms, ttls = fit.median_difference_ms or 0.0, fit.median_difference_ttls or 0.0
     told = f"median difference {off_ms:,.0f} ms, {100.0 * ttls:.0f} % of the TTL, over {fit.points} pauses"
     if fit.slope is not None:

@@ -34,14 +34,14 @@ def no_token(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         return
     source = next(row.source for row in rows if row.source)
     why = f"the number is made by the adapter, as the claim has it ({source}): {_told(rows)}"
-    yield judged(claim, Verdict.HOLDS, why, trials, found=_told(rows))
+    yield judged(claim, Verdict.HOLDS, why, trials, found=_short({row.event: row.faults for row in rows}))
 
 
 def built_in(asked: Sequence[str]) -> Judge:
     """C15, C16, C18: the system's own number rises with every grant, under each of these events."""
 
     def judge(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-        rows = {row.event: row for row in hazards.tokens if row.system == claim.system}
+        rows = {row.event: row for row in hazards.tokens if row.system == claim.system and row.event in _WORDS}
         trials = hazards.of(SOURCES, claim.system)
         expired = [row for row in hazards.of("gc-pause", claim.system) if row.checked.overlap_ns]
         if not rows:
@@ -60,12 +60,12 @@ def built_in(asked: Sequence[str]) -> Judge:
         elif any(event in asked for event in fell):
             verdict, why = Verdict.FAILS, f"it fell {told}"
         elif fell or untried:
-            unless = ", ".join(f"not {_WORDS.get(event, event)}" for event in fell)
-            gaps = f"not tried: {', '.join(_WORDS.get(event, event) for event in untried)}" if untried else ""
+            unless = ", ".join(f"not {_WORDS[event]}" for event in fell)
+            gaps = f"not tried: {', '.join(_WORDS[event] for event in untried)}" if untried else ""
             verdict, why = Verdict.CONDITION, joined(unless, gaps, told)
         else:
             verdict, why = Verdict.HOLDS, told
-        yield judged(claim, verdict, why, [*trials, *expired], found=told)
+        yield judged(claim, verdict, why, [*trials, *expired], found=_short(counts))
 
     return judge
 
@@ -80,15 +80,15 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             return
         lies = row.verdict is TokenVerdict.LIES
         example = f", {row.example.later_token} after {row.example.earlier_token} once" if row.example else ""
-        words = f"{_WORDS[event]}: fell in {row.faults.words} pairs of grants{example} ({row.source})"
-        others = [one for one in hazards.tokens if one.system == variant and one.event != event]
+        words = f"{_WORDS[event]}: fell in {row.faults.told('pairs of grants')}{example} ({row.source})"
+        others = [one for one in hazards.tokens if one.system == variant and one.event in _WORDS and one is not row]
         yield judged(
             claim,
             Verdict.FAILS if lies else Verdict.HOLDS,
             joined(words, _told(others)),
             [*hazards.of(SOURCES, variant)],
             system=variant,
-            found=f"{row.faults.words} pairs fell",
+            found=f"fell in {row.faults.told('pairs')}",
         )
 
     return judge
@@ -104,10 +104,10 @@ def naive_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         yield missing(claim, hazards, NAIVE, system="redis-naive-fence")
         return
     beside = f"in one script, for comparison: {control.faults.words}" if control is not None else ""
-    why = joined(f"a later holder got the smaller token in {naive.faults.words} pairs of grants", beside)
+    why = joined(f"a later holder got the smaller token in {naive.faults.told('pairs of grants')}", beside)
     verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
     rows = [row for row in hazards.of(NAIVE) if row.system in ("redis", naive.system)]
-    yield judged(claim, verdict, why, rows, system=naive.system, found=f"{naive.faults.words} pairs fell")
+    yield judged(claim, verdict, why, rows, system=naive.system, found=f"fell in {naive.faults.told('pairs')}")
 
 
 def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -143,5 +143,20 @@ def _told(rows: Iterable[TokenRow]) -> str:
 
 def _counted(counts: Mapping[str, Count]) -> str:
     return joined(
-        *(f"{_WORDS.get(event, event)}: fell in {count.words} pairs" for event, count in counts.items() if count.of)
+        *(f"{_WORDS[event]}: fell in {counts[event].told('pairs')}" for event in _ordered(counts) if counts[event].of)
     )
+
+
+def _short(counts: Mapping[str, Count]) -> str:
+    """All pairs of the events under which it rose, and the events under which it fell."""
+    rose = sum((count for count in counts.values() if not count.seen), NOBODY_LOOKED)
+    fell = [
+        f"{counts[event].seen} of {counts[event].of} {_WORDS[event]}"
+        for event in _ordered(counts)
+        if counts[event].seen
+    ]
+    return joined(f"fell in {rose.told('pairs')}" if rose.of else "", *fell)
+
+
+def _ordered(counts: Mapping[str, Count]) -> list[str]:
+    return [event for event in _WORDS if event in counts]

@@ -1,0 +1,201 @@
+"""The smallest jump of some servers' clocks that gave Redlock two holders, against the TTL."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from bench.analysis.claims import Claim, load_claims
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.tolerance import SCENARIO, ToleranceRow
+from bench.report import formats
+from bench.report.figures.drawing import (
+    Drawing,
+    canvas,
+    caption_height_in,
+    lab_drawing,
+    lab_words,
+    write_caption,
+    write_title,
+)
+from bench.report.formats import NO_BREAK
+from bench.report.style import DASHED, DOTTED, MUTED, house_style
+
+_WIDTH_IN = 7.6
+_LEFT_IN, _RIGHT_IN, _BETWEEN_IN, _LEGEND_AT_IN = 0.72, 1.75, 0.2, 1.62
+_CONTENT_IN = 3.0
+_DODGE = 0.13  # of the distance between two TTLs
+_CLAIM = ("redlock", "clock_skew")
+# What the algorithm sets aside for drifting clocks, as its authors have it: 1 % of the TTL and 2 ms.
+_DRIFT_SHARE, _DRIFT_MS = 0.01, 2.0
+_MOMENTS = {"late": "just before the validity ends", "early": "right after the grant"}
+_SERIES = (("#56B4E9", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#E69F00", "D"), ("#CC79A7", "v"), ("#000000", "P"))
+_NOTHING = "Nothing to draw: no run of this campaign set the clocks of Redlock's nodes and counts."
+
+
+def redlock_clock(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> Drawing:
+    """Draw one panel for each moment of the jump, one marker for each TTL and number of nodes.
+
+    A bar below a marker reaches down to the largest jump that broke nothing. Where none broke it, an arrow stands at
+    the largest that was tried. `claims` (default: the project's) hold the jump that others claim to be enough.
+    """
+    rows = hazards.tolerance
+    told = load_claims() if claims is None else claims
+    claim = next((one for one in told if (one.system, one.metric) == _CLAIM and one.high), None)
+    moments = [moment for moment in (*_MOMENTS, "") if any(row.when == moment for row in rows)]
+    nodes = sorted({row.nodes_jumped for row in rows})
+    title, caption = _title(rows), _caption(hazards, claim)
+    with house_style():
+        below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
+        height_in = below_in + _CONTENT_IN + 0.62
+        figure = canvas(_WIDTH_IN, height_in)
+        write_caption(figure, caption)
+        write_title(figure, title)
+        if rows:
+            ttls = {moment: len({row.ttl_ms for row in rows if row.when == moment}) for moment in moments}
+            for_one_in = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN - _BETWEEN_IN * (len(moments) - 1)) / sum(ttls.values())
+            left_in = _LEFT_IN
+            for number, moment in enumerate(moments):
+                width_in = for_one_in * ttls[moment]
+                axes = figure.add_axes(
+                    (left_in / _WIDTH_IN, below_in / height_in, width_in / _WIDTH_IN, _CONTENT_IN / height_in)
+                )
+                left_in += width_in + _BETWEEN_IN
+                _panel(axes, [row for row in rows if row.when == moment], rows, nodes, claim)
+                axes.set_title(_MOMENTS.get(moment, "clocks jump"), fontsize=8.5, pad=4)
+                if number:
+                    axes.tick_params(labelleft=False)
+                else:
+                    axes.set_ylabel("jump of the nodes' clocks, ms (log scale)")
+            _legend(figure, rows, nodes, claim, 1.0 - 0.55 / height_in)
+        else:
+            figure.text(0.1 / _WIDTH_IN, 0.6, _NOTHING, fontsize=8.5)
+    runs = dict.fromkeys(run_id for row in rows for run_id in row.evidence)
+    return lab_drawing("redlock_clock", title, caption, runs, hazards, figure)
+
+
+def _panel(
+    axes: Axes, shown: Sequence[ToleranceRow], every: Sequence[ToleranceRow], nodes: Sequence[int], claim: Claim | None
+) -> None:
+    ttls = sorted({row.ttl_ms for row in shown})
+    axes.set_yscale("log")
+    axes.set_xlim(-0.5, len(ttls) - 0.5)
+    axes.set_ylim(*_span_ms(every, claim))
+    for place, ttl_ms in enumerate(ttls):
+        drift_ms = _DRIFT_SHARE * ttl_ms + _DRIFT_MS
+        axes.plot([place - 0.45, place + 0.45], [drift_ms, drift_ms], color="#222222", linestyle=DASHED, linewidth=1.3)
+    if claim is not None and claim.high is not None:
+        axes.axhline(claim.high, color=MUTED, linestyle=DOTTED, linewidth=1.6, zorder=1)
+    for row in shown:
+        x = ttls.index(row.ttl_ms) + _DODGE * (nodes.index(row.nodes_jumped) - (len(nodes) - 1) / 2.0)
+        colour, marker = _SERIES[nodes.index(row.nodes_jumped) % len(_SERIES)]
+        if row.smallest_breaking_ms is None:
+            axes.plot(
+                [x], [row.largest_tried_ms], linestyle="none", marker="$\u2191$", markersize=10, color=colour, zorder=3
+            )
+            axes.plot(
+                [x],
+                [row.largest_tried_ms / 1.2],
+                linestyle="none",
+                marker=marker,
+                markersize=6,
+                color=colour,
+                markerfacecolor="white",
+                zorder=3,
+            )
+            continue
+        if row.largest_survived_ms:
+            axes.plot([x, x], [row.largest_survived_ms, row.smallest_breaking_ms], color=colour, linewidth=1.4)
+        axes.plot(
+            [x], [row.smallest_breaking_ms], linestyle="none", marker=marker, markersize=6, color=colour, zorder=3
+        )
+    axes.set_xticks(range(len(ttls)), [f"{ttl_ms / 1_000.0:g}" for ttl_ms in ttls])
+    axes.grid(visible=False, axis="x")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.set_xlabel("TTL, s")
+
+
+def _span_ms(rows: Sequence[ToleranceRow], claim: Claim | None) -> tuple[float, float]:
+    ends = [row.largest_tried_ms for row in rows if not row.broke]
+    ends += [one for row in rows for one in (row.smallest_breaking_ms, row.largest_survived_ms) if one]
+    ends += [_DRIFT_SHARE * row.ttl_ms + _DRIFT_MS for row in rows]
+    if claim is not None and claim.high:
+        ends.append(claim.high)
+    return min(ends) / 1.6, max(ends) * 1.7
+
+
+def _legend(
+    figure: Figure, rows: Sequence[ToleranceRow], nodes: Sequence[int], claim: Claim | None, top: float
+) -> None:
+    handles = []
+    for number, count in enumerate(nodes):
+        colour, marker = _SERIES[number % len(_SERIES)]
+        mine = [row for row in rows if row.nodes_jumped == count]
+        words = f"{count} node{'s' if count != 1 else ''} stepped"
+        if not any(row.broke for row in mine):
+            words += f"\nnone up to {max(row.largest_tried_ms for row in mine):,.0f}{NO_BREAK}ms"
+        handles.append(Line2D([], [], linestyle="none", marker=marker, markersize=6, color=colour, label=words))
+    if any(not row.broke for row in rows):
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="$\u2191$",
+                markersize=9,
+                color=MUTED,
+                label="no jump up to here\nbroke it",
+            )
+        )
+    drift = f"drift term: {100.0 * _DRIFT_SHARE:g}{NO_BREAK}%\nof the TTL + {_DRIFT_MS:g}{NO_BREAK}ms"
+    handles.append(Line2D([], [], color="#222222", linestyle=DASHED, linewidth=1.3, label=drift))
+    if claim is not None and claim.high is not None:
+        words = f"claimed to break it:\n{claim.high:g}{NO_BREAK}{claim.unit} ({claim.id})"
+        handles.append(Line2D([], [], color=MUTED, linestyle=DOTTED, linewidth=1.6, label=words))
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.0 - _LEGEND_AT_IN / _WIDTH_IN, top),
+        frameon=False,
+        fontsize=7.6,
+        handlelength=2.0,
+        labelspacing=0.9,
+        borderaxespad=0.0,
+    )
+
+
+def _title(rows: Sequence[ToleranceRow]) -> str:
+    broken = [row for row in rows if row.smallest_breaking_ms is not None]
+    if not rows:
+        return "How far the clocks of Redlock's nodes may jump"
+    if not broken:
+        largest = max(row.largest_tried_ms for row in rows)
+        return f"No clock jump up to {largest:,.0f} ms gave Redlock two holders"
+    least = min(broken, key=lambda row: (row.smallest_breaking_ms or 0.0, row.ttl_ms))
+    fewest = min(row.nodes_jumped for row in broken)
+    return (
+        f"Redlock has two holders when {fewest} or more clocks jump, from "
+        f"{formats.significant(least.smallest_breaking_ms or 0.0)} ms on at a TTL of {least.ttl_ms / 1_000.0:g} s"
+    )
+
+
+def _caption(hazards: HazardEvidence, claim: Claim | None) -> str:
+    rows = hazards.tolerance
+    if not rows:
+        return f"{_NOTHING} {lab_words(hazards)}"
+    runs = formats.runs_by_scenario(dict.fromkeys(run_id for row in rows for run_id in row.evidence), (SCENARIO,))
+    trials = formats.counted([sum(row.tried for row in rows)], "trial")
+    nodes = next((row.capability("nodes") for row in hazards.of(SCENARIO)), "")
+    return " ".join(
+        (
+            f"Marker: smallest jump that gave two holders; its bar ends at the largest smaller one that did not. "
+            f"{runs}, {trials}, each a real step of the wall clocks of that many of {nodes} running servers.",
+            *([f"Claim {claim.id}: {claim.claim}."] if claim is not None else []),
+            lab_words(hazards),
+        )
+    )

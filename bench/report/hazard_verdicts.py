@@ -1,0 +1,133 @@
+"""The verdicts of a hazard campaign as a table: faults down, systems across."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.analysis import names
+from bench.analysis.hazards.counts import CONFIDENCE
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.verdicts import FaultVerdict
+from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.analysis.hazards.window import WindowFit
+from bench.report import formats
+from bench.report.formats import NO_BREAK, NOTHING
+
+EXPLANATION = (
+    "safe: two clients never held the lock, in as many trials as could have shown it. safe only with fencing: they did, "
+    "and with the fence on every late write was refused. unsafe: they did, and no fence helped or was tried. "
+    "unavailable: nobody got the lock. Counts are trials that showed the hazard, of those that could."
+)
+REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")
+WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some systems side by side. `cells` by fault and system; a pair that was not tried has none."""
+
+    systems: tuple[str, ...]
+    faults: tuple[str, ...]
+    cells: Mapping[tuple[str, str], FaultVerdict]
+
+
+def blocks(hazards: HazardEvidence) -> tuple[Block, ...]:
+    """The headline systems, and then the variants that were tried as well."""
+    tried = sorted({one.system for one in hazards.verdicts}, key=lambda name: (names.position(name), name))
+    headline = [name for name in tried if name in names.headline()]
+    variants = [name for name in tried if name not in names.headline()]
+    return tuple(_block(hazards, systems) for systems in (headline, variants) if systems)
+
+
+def _block(hazards: HazardEvidence, systems: Sequence[str]) -> Block:
+    found = [one for one in hazards.verdicts if one.system in systems]
+    return Block(
+        systems=tuple(systems),
+        faults=tuple(dict.fromkeys(one.fault for one in found)),
+        cells={(one.fault, one.system): one for one in found},
+    )
+
+
+def count_words(one: FaultVerdict) -> str:
+    """How many trials are behind a verdict: those that showed the harm, of those that could."""
+    if one.verdict is HazardVerdict.NOT_MEASURED:
+        return ""
+    count = one.unavailable if one.verdict is HazardVerdict.UNAVAILABLE else one.shown
+    return f"{count.seen} of {count.of}"
+
+
+def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
+    """The cells of `WINDOW_HEADER`: how each system keeps to pause - TTL."""
+    return tuple(_window_line(fit) for fit in hazards.window_fits)
+
+
+def _window_line(fit: WindowFit) -> tuple[str, ...]:
+    off_ms, off_ttls = fit.median_difference_ms, fit.median_difference_ttls
+    return (
+        names.title(fit.system),
+        str(fit.points),
+        NOTHING if fit.slope is None else f"{fit.slope:.2f}",
+        NOTHING if off_ms is None else formats.significant(off_ms),
+        NOTHING if off_ttls is None else f"{100.0 * off_ttls:.1f}{NO_BREAK}%",
+        fit.reason or NOTHING,
+    )
+
+
+def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
+    """The cells of `REASONS_HEADER`: one line a verdict."""
+    return tuple(
+        (
+            one.fault,
+            names.title(one.system),
+            str(one.verdict),
+            count_words(one) or NOTHING,
+            f"{one.stale_without.seen} of {one.stale_without.of}" if one.stale_without.of else NOTHING,
+            f"{one.stale_with.seen} of {one.stale_with.of}" if one.stale_with.of else NOTHING,
+            one.reason or NOTHING,
+            formats.run_list(one.evidence) or NOTHING,
+        )
+        for one in hazards.verdicts
+    )
+
+
+def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
+    """What was played, on which machine and servers."""
+    campaign, machine = hazards.campaign, hazards.environment
+    servers: dict[str, str] = {}
+    for run in hazards.runs:
+        if run.facts is not None:
+            servers.setdefault(run.system, f"{names.title(run.system)} {run.facts.version} ({run.source})")
+    versions = "; ".join(servers[name] for name in sorted(servers, key=lambda name: (names.position(name), name)))
+    used = sum(not run.void for run in hazards.runs)
+    return (
+        ("Hazard campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
+        (
+            "Runs",
+            f"{len(campaign.runs)} planned, {len(hazards.runs)} started, {used} counted, with {len(hazards.trials)} "
+            "trials",
+        ),
+        ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),
+        (
+            "Machine",
+            f"{machine.cpu_model}, {machine.cpu_count} cores, {machine.operating_system}, kernel {machine.kernel}",
+        ),
+        ("Servers", versions or NOTHING),
+    )
+
+
+def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
+    """What the trials cannot say, in sentences made from the campaign itself."""
+    void = len(hazards.void)
+    emulated = sorted({names.title(run.system) for run in hazards.runs if run.emulator})
+    told = [
+        "Staged: each fault was brought about on purpose, at the instant at which it does most harm. A trial shows "
+        "what can happen, not how often it does.",
+        "Safe means not seen in so many trials: the true share may still be as large as the bound beside it "
+        f"({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided).",
+        "One machine: clients, servers and the resource share its cores and its one monotonic clock; partitions are "
+        "those of a proxy of the lab's own.",
+    ]
+    if emulated:
+        told.append(f"Emulators: {', '.join(emulated)}. The algorithm was tried, not the service it is written for.")
+    if void:
+        told.append(f"Void: {void} of {len(hazards.runs)} runs were not as staged, failed or were interrupted.")
+    return tuple(told)

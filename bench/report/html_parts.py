@@ -1,0 +1,67 @@
+"""HTML that all our pages and fragments are made from: the document, its style, tables, figures."""
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+
+from bench.report.figures.drawing import Drawing
+from bench.report.table_model import Text
+
+_HERE = Path(__file__).parent
+_BOUNDS = re.compile(r"(\[[^\]]*\])")  # kept on one line, and lighter than the value before them
+
+
+def page(heading: str, body: str, extra: str = "") -> str:
+    """A whole HTML document around a body: light or dark as the reader's system is, readable at phone width."""
+    template = Template((_HERE / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(heading), style=style(), body=body, extra=extra)
+
+
+def style() -> str:
+    """The style element that every fragment needs once in its document."""
+    return (_HERE / "style.html").read_text(encoding="utf-8").strip()
+
+
+def figure_element(drawing: Drawing) -> str:
+    """A drawing within the document, its title and caption as the text for whoever cannot see it."""
+    encoded = base64.b64encode(drawing.rendered("svg")).decode("ascii")
+    words = escape(f"{drawing.title}. {drawing.caption}", quote=True)
+    return f'<figure class="scroll"><img src="data:image/svg+xml;base64,{encoded}" alt="{words}"></figure>'
+
+
+def cards(header: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
+    """A table whose rows become cards on a phone. The first cell of a row is its heading, as HTML already."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = []
+    for first, *rest in rows:
+        cells = "".join(table_cell(cell, label) for label, cell in zip(header[1:], rest, strict=True))
+        body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table class="cards"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def table_cell(text: str | Text, label: str = "") -> str:
+    """One cell; `label` names its column where rows are cards."""
+    named = f' data-label="{escape(label, quote=True)}"' if label else ""
+    if isinstance(text, str):
+        return f"<td{named}>{escape(text)}</td>"
+    marks = ",".join(f'<a href="#note-{mark}">{mark}</a>' for mark in text.marks)
+    kind = "value" if text.measured else "absent"
+    # One element holds the words and the marks: on a phone the cell is a grid of label and content.
+    words = _BOUNDS.sub(r'<span class="bounds">\1</span>', escape(text.words))
+    return f'<td{named} class="{kind}"><span>{words}{f" <sup>{marks}</sup>" if marks else ""}</span></td>'
+
+
+def tagged(words: str, tags: Sequence[str]) -> str:
+    """A system's name with its tags."""
+    return escape(words) + "".join(f' <span class="tag">{escape(tag)}</span>' for tag in tags)
+
+
+def bullets(lines: Sequence[str]) -> str:
+    """A list, one item a line."""
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"

@@ -1,0 +1,1 @@
+"""PostgreSQL's session-level advisory locks."""

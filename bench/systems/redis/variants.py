@@ -1,0 +1,42 @@
+"""Locks as often printed, each with one fault: kept to be measured, beside the one that has neither."""
+
+from dataclasses import replace
+
+from redis.exceptions import RedisError
+
+from bench.systems.base import RELEASED, Grant, Outcome, Refusal, Released
+from bench.systems.redis.lock import RedisLock
+from bench.systems.redis.scripts import around_owner_of_set, bulk, command, names
+
+
+class PlainDeleteRedisLock(RedisLock):
+    """Releases by a plain DEL, as often printed: whoever holds the key by then loses it to a holder that came late."""
+
+    def _release(self, grant: Grant) -> Released | Refusal:
+        try:
+            self._link.open()
+            deleted = self._link.call(command("DEL", names(grant.key)[0]))
+        except RedisError as failure:  # not asked again: the second DEL could free another's lock
+            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
+        return RELEASED if deleted else Refusal(Outcome.LOST, "the key is gone")
+
+
+class NaiveFenceRedisLock(RedisLock):
+    """INCR, then SET NX, as often printed: between the two, a client with a larger number can come, hold and leave."""
+
+    capabilities = replace(
+        RedisLock.capabilities,
+        fencing_source="INCR of a counter, before SET NX, in two round trips",
+        token_rises=False,
+        acquire_round_trips=2,
+        acquire_durable_writes=2,  # each of the two is flushed before its own reply
+    )
+
+    def _take(self, key: str, ttl_ms: int, owner: str) -> int:
+        token = self._draw(key)
+        before, after = around_owner_of_set(key, ttl_ms)
+        return token if self._link.call(before + bulk(owner) + after) else 0
+
+    def _draw(self, key: str) -> int:
+        token: int = self._link.call(command("INCR", names(key)[1]))
+        return token

@@ -1,0 +1,200 @@
+"""Verdicts a system and fault: which counts make which word, and that more harm never makes a better one."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.rows import HazardRun
+from bench.analysis.hazards.verdicts import FaultVerdict, decide, fault_verdicts
+from bench.analysis.hazards.vocabulary import HazardVerdict
+from tests.analysis.hazards import records
+from tests.analysis.hazards.records import Staged, pause, two_holders, window
+
+_RANK = {HazardVerdict.SAFE: 0, HazardVerdict.WITH_FENCING: 1, HazardVerdict.UNSAFE: 2}
+
+
+def verdict_of(*runs: HazardRun) -> FaultVerdict:
+    (verdict,) = fault_verdicts(runs)
+    return verdict
+
+
+def paused(system: str, *trials: Staged) -> FaultVerdict:
+    return verdict_of(records.runs("gc-pause", system, *trials))
+
+
+def test_a_fence_that_refused_every_late_write() -> None:
+    got = paused("redis", two_holders(False), two_holders(True), pause(500.0))
+    assert got.verdict is HazardVerdict.WITH_FENCING
+    assert (got.shown, got.stale_without, got.stale_with) == (Count(2, 2), Count(1, 1), Count(0, 1))
+    assert "with it 0 of 1, ≤ 95 % at 95 %" in got.reason
+    assert got.overlap_ms_max == 600.0
+
+
+def test_without_a_token_a_fence_on_does_not_help() -> None:
+    got = paused("redlock", two_holders(False, token=False), two_holders(True, token=False))
+    assert got.verdict is HazardVerdict.UNSAFE
+    assert "no token" in got.reason
+    assert "1 of 1" in got.reason
+
+
+def test_one_late_write_accepted_with_the_fence_on_is_unsafe() -> None:
+    slipped = pause(fence=True, overlap_ms=600.0, accepted=1, by_token=False)
+    got = paused("redis", two_holders(True), two_holders(True), slipped)
+    assert got.verdict is HazardVerdict.UNSAFE
+    assert got.stale_with == Count(1, 3)
+    assert "1 of them came before the new holder's first write" in got.reason
+
+
+def test_a_fence_that_nothing_met_proves_nothing() -> None:
+    got = paused("redis", two_holders(False))
+    assert got.verdict is HazardVerdict.UNSAFE
+    assert "was not tried" in got.reason
+
+
+def test_a_lock_without_a_ttl_pins_and_says_so() -> None:
+    got = paused("postgres-row", pause(), pause(fence=True))
+    assert got.verdict is HazardVerdict.SAFE
+    assert got.shown.words == "0 of 2, ≤ 78 % at 95 %"
+    assert "no TTL" in got.reason
+    assert "1,000 ms" in got.reason
+    assert got.evidence == ("gc-pause-postgres-row-01",)
+
+
+def test_a_pause_that_a_lease_may_outlive_proves_no_safety() -> None:
+    assert paused("redis", pause(900.0)).verdict is HazardVerdict.NOT_MEASURED
+    assert paused("etcd", pause(1600.0)).verdict is HazardVerdict.NOT_MEASURED, "1000 ms and 1750 ms of granularity"
+    assert paused("etcd", pause(2900.0)).verdict is HazardVerdict.SAFE
+
+
+def test_a_late_write_that_its_own_database_refused_is_no_harm() -> None:
+    stopped = Staged(
+        {"idle_timeout": "on"},
+        {"late_write_accepted": 0.0, "pinned_ms": 601.0},
+        overlap_ms=600.0,
+        unanswered=1,
+        faults=(window(),),
+    )
+    got = verdict_of(records.runs("idle-in-transaction", "postgres-row", stopped, fence=False))
+    assert got.verdict is HazardVerdict.SAFE
+    assert got.fault == "pause inside a transaction (idle timeout on)"
+    assert "refused without any fence in 1 of 1" in got.reason
+
+
+@pytest.mark.parametrize(("down", "verdict"), [(1, HazardVerdict.SAFE), (2, HazardVerdict.UNAVAILABLE)])
+def test_nobody_gets_the_lock_without_a_quorum(down: int, verdict: HazardVerdict) -> None:
+    staged = Staged({"nodes_down": down}, {"nodes_down": float(down), "acquired": float(down < 2)})
+    got = verdict_of(records.runs("nodes-down", "etcd", staged))
+    assert got.verdict is verdict
+    assert got.fault.endswith("(a minority)" if down == 1 else "(a majority)")
+    if down == 2:
+        assert got.unavailable == Count(1, 1)
+        assert "2 of 3 servers stopped, 2 must answer" in got.reason
+
+
+def test_a_control_belongs_to_no_fault() -> None:
+    none = Staged({"nodes_down": 0}, {"nodes_down": 0.0, "acquired": 1.0})
+    still = Staged({"step": "0 ms"}, {"granted": 0.0}, faults=(window("clock_jump", amount=0.0),))
+    assert fault_verdicts([records.runs("nodes-down", "etcd", none)]) == ()
+    assert fault_verdicts([records.runs("server-clock", "redis", still)]) == ()
+
+
+def test_a_cut_off_holder_that_looks_late_by_milliseconds_is_told_in_time() -> None:
+    looking = verdict_of(records.runs("cable-pulled", "redis", Staged(overlap_ms=6.0), fence=False))
+    believing = verdict_of(records.runs("cable-pulled", "redis", Staged(overlap_ms=600.0), fence=False))
+    assert (looking.verdict, believing.verdict) == (HazardVerdict.SAFE, HazardVerdict.UNSAFE)
+
+
+def test_scenarios_of_one_fault_share_a_line_and_other_tables_have_none() -> None:
+    got = fault_verdicts(
+        [
+            records.runs("page-scenario", "redis", two_holders(True)),
+            records.runs("gc-pause", "redis", two_holders(False)),
+            records.runs("second-write", "redis", Staged()),
+            records.runs("gc-pause", "etcd", two_holders(False)),
+            records.runs("restart", "redis", Staged(overlap_ms=1.0), durability="none"),
+            records.runs("restart", "etcd", Staged(measures={"still_held": 1.0}), durability="own"),
+        ]
+    )
+    assert [(one.system, one.fault) for one in got] == [
+        ("redis", "pause of the holder"),
+        ("etcd", "pause of the holder"),
+        ("etcd", "restart of all servers"),
+        ("redis", "restart of all servers (durability none)"),
+    ]
+    assert got[0].shown == Count(2, 2)
+    assert "the lock outlived it in 1 of 1" in got[2].reason
+
+
+def test_an_unknown_scenario_is_judged_by_two_holders_under_its_own_name() -> None:
+    got = verdict_of(records.runs("meteor", "redis", Staged(overlap_ms=3.0)))
+    assert (got.fault, got.verdict) == ("meteor", HazardVerdict.UNSAFE)
+
+
+def test_only_void_runs_make_no_verdict_but_a_reason() -> None:
+    got = verdict_of(records.run(records.plan("gc-pause", "redis"), two_holders(False), void="the holder died"))
+    assert got.verdict is HazardVerdict.NOT_MEASURED
+    assert got.reason == "void: not as staged"
+    assert [one.reason for one in got.void] == ["the holder died"]
+    assert got.evidence == ()
+
+
+_TRIALS = st.builds(
+    lambda fence, overlap, accepted, refused, pause_ms, never: pause(
+        pause_ms, fence, overlap_ms=overlap, accepted=accepted, refused=refused, never_served=never
+    ),
+    st.booleans(),
+    st.sampled_from([0.0, 5.0, 600.0]),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from([500.0, 1600.0, 4000.0]),
+    st.integers(0, 1),
+)
+_RUNS = st.lists(st.lists(_TRIALS, min_size=1, max_size=4), max_size=5)
+_SYSTEMS = st.sampled_from(["redis", "etcd", "postgres-row"])
+
+
+def campaign_of(system: str, trials: list[list[Staged]]) -> list[HazardRun]:
+    return [records.run(records.plan("gc-pause", system, number), *staged) for number, staged in enumerate(trials, 1)]
+
+
+def word(runs: list[HazardRun]) -> HazardVerdict:
+    return verdict_of(*runs).verdict if runs else HazardVerdict.NOT_MEASURED
+
+
+@given(system=_SYSTEMS, trials=_RUNS, fence=st.booleans(), token=st.booleans())
+def test_a_run_with_an_accepted_late_write_never_improves_a_verdict(
+    system: str, trials: list[list[Staged]], fence: bool, token: bool
+) -> None:
+    runs = campaign_of(system, trials)
+    before = word(runs)
+    harm = pause(fence=fence, overlap_ms=600.0, accepted=1, token=token)
+    after = word([*runs, records.run(records.plan("gc-pause", system, 99), harm)])
+    assert after in (HazardVerdict.WITH_FENCING, HazardVerdict.UNSAFE)
+    if before in _RANK:
+        assert _RANK[after] >= _RANK[before]
+    if fence:
+        assert after is HazardVerdict.UNSAFE
+
+
+@given(system=_SYSTEMS, trials=_RUNS, seed=st.integers(0, 99))
+def test_order_and_void_runs_change_nothing(system: str, trials: list[list[Staged]], seed: int) -> None:
+    runs = campaign_of(system, trials)
+    if not runs:
+        return
+    void = records.run(records.plan("gc-pause", system, 99), two_holders(False), two_holders(True), void="broken")
+    shuffled = [*runs, void]
+    random.Random(seed).shuffle(shuffled)
+    one, other = verdict_of(*runs), verdict_of(*shuffled)
+    assert (one.verdict, one.shown, one.stale_with) == (other.verdict, other.shown, other.stale_with)
+    assert "gc-pause" in other.void[0].run_id
+    assert void.run_id not in other.runs
+
+
+@given(shown=st.integers(0, 5), of=st.integers(0, 5), accepted=st.integers(0, 5), stale=st.integers(0, 5))
+def test_safe_means_that_nothing_was_seen(shown: int, of: int, accepted: int, stale: int) -> None:
+    seen = Count(min(shown, of), of)
+    verdict = decide(seen, Count(min(accepted, stale), stale), True, Count(0, of))
+    assert (verdict is HazardVerdict.SAFE) == (seen.seen == 0 and of > 0)

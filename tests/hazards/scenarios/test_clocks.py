@@ -1,0 +1,99 @@
+"""Wall clocks that step, of servers and of clients: who is fooled by them, and by how small a step."""
+
+import pytest
+
+from bench.hazards.clocks.observed import seen_offset
+from bench.hazards.lab.lab import Lab
+from bench.records.hazards import HazardChecked, HazardHistory, Trial, TrialChecked
+from tests.hazards.scenarios.conftest import Play
+
+pytestmark = pytest.mark.servers
+MARGIN_MS = 6.0  # before the end of the holder's validity the contender asks, at the earliest: see the scenario
+
+
+def of(history: HazardHistory, checked: HazardChecked, **parameters: object) -> list[tuple[Trial, TrialChecked]]:
+    """The trials with these parameters, each with its judgement."""
+    assert history.staging == ()
+    return [
+        (trial, judged)
+        for trial, judged in zip(history.trials, checked.trials, strict=True)
+        if all(trial.parameters[name] == value for name, value in parameters.items())
+    ]
+
+
+def smallest_breaking_jump_ms(trials: list[tuple[Trial, TrialChecked]]) -> float:
+    return min(trial.measures["jump_ms"] for trial, judged in trials if judged.overlap_ns)
+
+
+def test_redlock_breaks_at_its_drift_term_on_three_nodes_and_never_on_two(lab: Lab, play: Play) -> None:
+    history, checked = play("redlock-clock", "redlock", when="late")
+    two, three = (of(history, checked, nodes_jumped=nodes) for nodes in (2, 3))
+    assert not any(judged.overlaps for _, judged in two)
+    assert two[0][0].measures["jump_ms"] > 500  # a jump beyond the TTL, and still three nodes hold the key
+    assert all("2 of 5 nodes won, 3 held" in trial.notes["contender.acquire"] for trial, _ in two)
+
+    smallest_ms = smallest_breaking_jump_ms(three)
+    drift_ms = three[0][0].measures["drift_ms"]
+    assert drift_ms == pytest.approx(0.01 * 500 + 2, abs=1)
+    # The keys of a busy machine are set some ms after the holder began to count: that much more is needed.
+    assert drift_ms < smallest_ms <= drift_ms + MARGIN_MS + 10
+    for trial, judged in three:
+        assert bool(judged.overlaps) == bool(trial.measures["granted"])
+        if judged.overlaps:
+            assert trial.measures["remaining_validity_ms"] > 0, "both are within their validity"
+    every_jump = {trial.measures["jump_ms"] for trial, _ in three}
+    refused = {trial.measures["jump_ms"] for trial, judged in three if not judged.overlaps}
+    assert smallest_ms - 1 in refused | {0}, "the jump below the smallest was tried, and refused"
+    assert {jump for jump in every_jump if jump >= smallest_ms} == every_jump - refused
+
+    servers = lab.servers("redlock")
+    assert all(seen_offset("redlock", servers.state(node)).agrees_with(0) for node in servers.node_names)
+
+
+def test_right_after_the_grant_it_takes_a_jump_of_the_ttl(play: Play) -> None:
+    history, checked = play("redlock-clock", "redlock", when="early")
+    smallest_ms = smallest_breaking_jump_ms(of(history, checked, nodes_jumped=3))
+    assert 500 * 0.5 < smallest_ms <= 500 + 5  # less than the TTL by the time that staging took
+    assert not any(judged.overlaps for _, judged in of(history, checked, nodes_jumped=2))
+
+
+def test_a_redis_whose_clock_steps_ahead_gives_its_key_away(lab: Lab, play: Play) -> None:
+    history, checked = play("server-clock", "redis")
+    assert history.staging == ()
+    for trial, judged in zip(history.trials, checked.trials, strict=True):
+        (jump,) = trial.faults
+        assert jump.kind == "clock_jump"
+        assert jump.amount in (1_500.0, 3_600_000.0)
+        assert "by Redis TIME" in jump.confirmed
+        assert trial.measures["granted"] == 1
+        assert judged.overlap_ns > 0
+    assert seen_offset("redis", lab.servers("redis").state("redis")).agrees_with(0)
+
+
+@pytest.mark.parametrize("system", ["zookeeper", "etcd", "postgres-row"])
+def test_sessions_and_transactions_do_not_go_by_the_wall_clock(lab: Lab, play: Play, system: str) -> None:
+    history, checked = play("server-clock", system)
+    assert history.staging == ()
+    for trial, judged in zip(history.trials, checked.trials, strict=True):
+        assert len(trial.faults) == 1
+        assert trial.measures["granted"] == 0, trial.notes
+        assert trial.measures["still_held"] == 1, trial.notes
+        assert judged.overlap_ns == 0
+
+
+def test_only_who_judges_by_client_time_is_fooled_by_a_client(play: Play) -> None:
+    ahead, behind = {"step": "1.5 ttl"}, {"step": "-1.5 ttl"}
+    careful = play("client-clock", "dynamodb")
+    for trial, judged in of(*careful):
+        assert judged.overlap_ns == 0
+        assert trial.measures["granted"] == 1
+        assert trial.measures["wait_ms"] < 2_500, "one lease, seen unchanged, and no more"
+
+    trusting = play("client-clock", "dynamodb-client-clock")
+    for who, step in (("contender", ahead), ("holder", behind)):
+        ((_, judged),) = of(*trusting, whose=who, **step)
+        assert judged.overlap_ns > 0
+    for who, step in (("contender", behind), ("holder", ahead)):
+        ((trial, judged),) = of(*trusting, whose=who, **step)
+        assert judged.overlap_ns == 0
+        assert trial.measures["wait_ms"] > 2_000, "the dead lock stays for as long as the clocks differ"
