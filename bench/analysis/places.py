@@ -9,6 +9,7 @@ CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
 DATA_VARIABLE = "LOCKBENCH_DATA"
 HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
 REFERENCE = "reference"
+NO_HAZARDS = "none"  # what HAZARDS_VARIABLE says where a report is to leave hazards out
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 _MARK = Path("data") / "claims.csv"
 
@@ -83,3 +84,21 @@ def find_hazards(name: str | None = None, root: Path | None = None) -> HazardFol
     if asked == HazardFolder.latest and not (store.root / asked / HazardFolder.plan_file).exists():
         return reference_hazards(root)
     return store.open_hazards(asked)
+
+
+def hazards_beside(campaign: CampaignFolder, name: str | None = None, root: Path | None = None) -> HazardFolder | None:
+    """The hazard campaign that a report shows beside a campaign of load; None where there is none.
+
+    What is named or what LOCKBENCH_HAZARDS says (`none`: none at all). Else the reference campaign goes with the
+    reference's own, and any other with the latest of its store: never with one from another machine that nobody asked
+    for. Raises StoreError as `find_hazards` does.
+    """
+    asked = name or os.environ.get(HAZARDS_VARIABLE)
+    if asked == NO_HAZARDS:
+        return None
+    if asked:
+        return find_hazards(asked, root)
+    if campaign.path == (root or project_root()) / "data" / REFERENCE:
+        return reference_hazards(root)
+    latest = runs_store(root).root / HazardFolder.latest
+    return find_hazards(HazardFolder.latest, root) if (latest / HazardFolder.plan_file).is_file() else None

@@ -1,7 +1,7 @@
 """Which hazard runs: scenarios x systems x their grid, in a seeded order.
 
-Safety shows in a single run, so the quick set plays each combination once; the full set plays a larger grid, six times,
-since times (recovery, hazard windows) need intervals over runs.
+Safety shows in a single run, so the quick set plays each combination once. The full set plays a larger grid, and most of
+it six times, since times (recovery, hazard windows) need intervals over runs.
 """
 
 import random
@@ -17,7 +17,6 @@ from bench.systems.registry import system
 
 QUICK = "quick"
 FULL = "full"
-REPETITIONS = {QUICK: 1, FULL: 6}
 
 
 def choose_scenarios(names: Sequence[str]) -> tuple[Scenario, ...]:
@@ -31,13 +30,13 @@ def plan_hazards(
     scenarios: Sequence[Scenario],
     systems: Sequence[str],
     mode: str,
-    repetitions: int,
+    repetitions: int | None,
     seed: int,
     explicit: bool = False,
 ) -> HazardCampaign:
     """The campaign. `systems` may hold `all`: those that each scenario names for the mode.
 
-    `explicit`: the scenarios were named one by one, so that also those outside the quick set are played. Raises
+    `repetitions` None: as mode and scenario say. `explicit`: the scenarios were named one by one, so that also those outside the quick set are played. Raises
     LockbenchError for a system that none of the scenarios is about.
     """
     cells = []
@@ -53,8 +52,9 @@ def plan_hazards(
     order = random.Random(seed)
     plans: list[HazardPlan] = []
     counted: dict[tuple[str, str], int] = {}
-    for repetition in range(1, repetitions + 1):
-        block = list(cells)
+    often = {one.name: repetitions or (one.full_repetitions if mode == FULL else 1) for one in scenarios}
+    for repetition in range(1, max(often.values()) + 1):
+        block = [cell for cell in cells if repetition <= often[cell[0]]]
         order.shuffle(block)  # drift of the machine falls on all cells alike
         for scenario_name, name, values in block:
             number = counted[scenario_name, name] = counted.get((scenario_name, name), 0) + 1

@@ -48,7 +48,9 @@ def run(
     scenarios: list[str] = typer.Argument(None, help="Scenarios (see `lockbench hazard list`), or all."),
     systems: str = typer.Option("all", "--system", "-s", help="Systems, separated by commas, or all."),
     quick: bool = typer.Option(False, "--quick", help="The quick set (the default): every hazard once, in minutes."),
-    full: bool = typer.Option(False, "--full", help="Larger grids, six times each; takes hours, and can be resumed."),
+    full: bool = typer.Option(
+        False, "--full", help="Larger grids, most of them six times; takes a while, and can be resumed."
+    ),
     repetitions: int = typer.Option(0, "--repetitions", "-n", min=0, help="How often; 0: as the mode says."),
     seed: int = typer.Option(0, "--seed", min=0, help="Seed of the order; 0: a new one."),
     name: str = typer.Option("", "--name", help="Name of the campaign; default: date, time and mode."),
@@ -61,7 +63,7 @@ def run(
     --resume latest-hazards
     """
     from bench.campaign.hazard_execute import run_hazards
-    from bench.campaign.hazard_plans import FULL, QUICK, REPETITIONS, choose_scenarios, plan_hazards
+    from bench.campaign.hazard_plans import FULL, QUICK, choose_scenarios, plan_hazards
     from bench.campaign.hazard_resume import hazards_left, resume_hazards
 
     if quick and full:
@@ -86,7 +88,7 @@ def run(
         choose_scenarios(scenarios),
         wanted,
         mode,
-        repetitions or REPETITIONS[mode],
+        repetitions or None,
         seed or secrets.randbits(31),
         explicit,
     )

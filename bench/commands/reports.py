@@ -7,13 +7,20 @@ from pathlib import Path
 
 import typer
 
-from bench.analysis.places import REFERENCE, find_campaign, project_root
+from bench.analysis.places import NO_HAZARDS, REFERENCE, find_campaign, hazards_beside, project_root
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
+from bench.records.store import CampaignFolder, HazardFolder
 
 _CAMPAIGN = typer.Option(
     None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
 )
+_HAZARDS = typer.Option(
+    None,
+    "--hazards",
+    help="A hazard campaign under data/runs, a folder, or `reference`. Default: the latest, where there is one.",
+)
+_NO_HAZARDS = typer.Option(False, "--no-hazards", help="Leave hazards out: cells about safety stay `not measured`.")
 
 
 def register(app: typer.Typer) -> None:
@@ -25,21 +32,23 @@ def register(app: typer.Typer) -> None:
 def report(
     campaign: str | None = _CAMPAIGN,
     reference: bool = typer.Option(False, "--reference", help="Render the committed figures/ from data/reference."),
-    notebook: bool = typer.Option(True, help="Also execute the comparison notebook (ten seconds more)."),
+    notebook: bool = typer.Option(True, help="Also execute the notebooks (ten seconds more for each)."),
+    hazards: str | None = _HAZARDS,
+    no_hazards: bool = _NO_HAZARDS,
 ) -> None:
-    """Render a campaign: the comparison here; table, figures and notebook into the campaign's own folder.
+    """Render a campaign: the comparison here; table, figures and notebooks into the campaign's own folder.
 
     Example: lockbench report --campaign latest
     """
     from bench.analysis.evidence import Evidence
     from bench.report.export import write_evidence
-    from bench.report.notebook import render_notebook
+    from bench.report.notebook import render_hazard_notebook, render_notebook
     from bench.report.reference import render_reference
     from bench.report.terminal import comparison_terminal
 
     if reference:
-        if campaign is not None:
-            raise LockbenchError("--reference and --campaign exclude each other: choose one")
+        if campaign is not None or hazards is not None or no_hazards:
+            raise LockbenchError("--reference renders what is committed: leave out --campaign, --hazards, --no-hazards")
         for path in render_reference():
             OUT.print(str(path), highlight=False, soft_wrap=True)
         return
@@ -47,20 +56,25 @@ def report(
     if folder.path == project_root() / "data" / REFERENCE:
         raise LockbenchError("data/reference is committed: render it with --reference, or export it to another folder")
     target = folder.path / "report"
+    lab = _hazards(folder, hazards, no_hazards)
     with steps("reading the runs") as show:
-        evidence = Evidence.load(folder)
+        evidence = Evidence.load(folder, hazards=lab)
         show("drawing tables and figures")
         write_evidence(evidence, target)
         if notebook:
-            show("executing the notebook")
-            render_notebook(target, folder)
+            show("executing the notebooks")
+            render_notebook(target, folder, hazards=lab)
+            if lab is not None:
+                render_hazard_notebook(target, lab)
     OUT.print(comparison_terminal(evidence))
-    OUT.print(f"tables, figures{' and notebook' if notebook else ''}: {target}", highlight=False, soft_wrap=True)
+    OUT.print(f"tables, figures{' and notebooks' if notebook else ''}: {target}", highlight=False, soft_wrap=True)
 
 
 def export(
     target: Path = typer.Argument(..., help="A folder; made if it does not exist."),
     campaign: str | None = _CAMPAIGN,
+    hazards: str | None = _HAZARDS,
+    no_hazards: bool = _NO_HAZARDS,
 ) -> None:
     """Write table and figures (SVG, PDF, PNG, Markdown, CSV, HTML) for a design review.
 
@@ -70,5 +84,11 @@ def export(
     with steps("drawing tables and figures"):
         from bench.report.export import export as write_files
 
-        written = write_files(folder, target)
+        written = write_files(folder, target, hazards=_hazards(folder, hazards, no_hazards))
     OUT.print(f"{len(written)} files in {target}", highlight=False, soft_wrap=True)
+
+
+def _hazards(folder: CampaignFolder, named: str | None, none: bool) -> HazardFolder | None:
+    if none and named is not None:
+        raise LockbenchError("--hazards and --no-hazards exclude each other: choose one")
+    return hazards_beside(folder, NO_HAZARDS if none else named)

@@ -13,7 +13,8 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     server_variant     {name: value} goes to the lock's servers before the run, over what the registry has for the
                        system; a value of none or own leaves them as the system has them
     parameters         name: default. Units last in names; `ttl_ms` must be one
-    quick, full        name: [values]: the grid of each mode, one run a combination
+    quick, full        name: [values]: the grid of each mode, one run a combination; `full_repetitions` of each in the
+                       full set (default 6), fewer where a run holds enough trials, or lasts for minutes
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
                        own with actors of its own
     where              a list of `when`s (see below): of the combinations, runs and trials alike, only those are played
@@ -23,7 +24,6 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
                        a trial. One that was not as staged is played anew, `again` times at most, and says so
     per_system         system: {parameter: default}, where one needs another TTL
     exclusive          false where beliefs overlap by design
-    alone              true where the fault strikes servers: nothing else uses them meanwhile
     resource           the kind of resource, or "$parameter"
     steps              one after the other:
         {actor: A, do: verb, ...}          ask, and wait for the answer; `later: true` does not wait, the answer is
@@ -164,7 +164,7 @@ class Scenario(_Model):
     per_system: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
     server_variant: dict[str, str] = Field(default_factory=dict)
     exclusive: bool = True
-    alone: bool = False
+    full_repetitions: int = Field(default=6, ge=1)
     resource: str = "referee"
     hazard: Literal["two holders", "token order", "availability", "lost lock", "recovery"] = "two holders"
     steps: tuple[Step, ...]

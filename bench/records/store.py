@@ -302,7 +302,9 @@ def write_once(path: Path, record: BaseModel) -> None:
     """Write a record so that `path` holds all of it or does not exist, also after a crash or a full disk."""
     if path.exists():
         raise StoreError(f"{path} exists: a finished phase is never written again")
-    write_atomically(path, record.model_dump_json(indent=1) + "\n")
+    # Histories are long, and read by programs: a line each. All other records are for people too.
+    indent = None if isinstance(record, HazardHistory) else 1
+    write_atomically(path, record.model_dump_json(indent=indent) + "\n")
 
 
 def write_atomically(path: Path, text: str) -> None:

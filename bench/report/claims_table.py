@@ -1,13 +1,15 @@
 """The verdicts as plain rows: one line a claim and row of the comparison."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent
-from bench.analysis.claims import source_labels
+from bench.analysis.claims import Claim, load_claims, source_labels
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.claims import judge_by_hazards
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.metrics import metric
 from bench.analysis.verdicts import Judgement, Verdict
 from bench.report import formats
@@ -32,7 +34,17 @@ class VerdictRow:
 
 def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
     """The claims that the campaign tested, in claim order; those that it did not are left to `untested`."""
-    labels = source_labels(evidence.claims)
+    return _rows(evidence.judgements, evidence.claims)
+
+
+def safety_rows(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> tuple[VerdictRow, ...]:
+    """The claims (default: the project's) that a hazard campaign alone was a test of, in claim order."""
+    told = load_claims() if claims is None else claims
+    return _rows([one for claim in told for one in judge_by_hazards(claim, hazards)], told)
+
+
+def _rows(judgements: Iterable[Judgement], claims: Sequence[Claim]) -> tuple[VerdictRow, ...]:
+    labels = source_labels(claims)
     return tuple(
         VerdictRow(
             id=judgement.claim.id,
@@ -44,7 +56,7 @@ def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
             why=judgement.why or NOTHING,
             evidence=formats.run_list(judgement.evidence) or NOTHING,
         )
-        for judgement in evidence.judgements
+        for judgement in judgements
         if judgement.verdict is not Verdict.NOT_MEASURED
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from bench.analysis import names
 from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report import formats
 from bench.report.glance import properties
 from bench.report.group_marks import method_sentences
@@ -68,6 +69,7 @@ def _token_sources(evidence: Evidence) -> Context:
 
 def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
     campaign, machine = evidence.campaign, evidence.environment
+    lab = evidence.hazards
     used = sum(not row.void for row in evidence.rows)
     return (
         ("Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
@@ -86,6 +88,18 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms and p99 "
             f"{formats.ms(machine.fdatasync_us_p99)} ms; loopback round trip p50 {machine.loopback_rtt_us_p50:.0f} µs",
         ),
+        *([_hazard_fact(lab)] if lab is not None else []),
+    )
+
+
+def _hazard_fact(lab: HazardEvidence) -> tuple[str, str]:
+    """The campaign behind the cells about safety, which may come from another machine."""
+    campaign = lab.campaign
+    used = sum(not run.void for run in lab.runs)
+    return (
+        "Under faults",
+        f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}, commit {campaign.git_commit}: "
+        f"{used} of {len(lab.runs)} runs counted, with {len(lab.trials)} trials on {lab.environment.cpu_model}",
     )
 
 

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib as mpl
 
 from bench.analysis.evidence import Evidence
-from bench.records.store import CampaignFolder
-from bench.report.figures import ALL, Drawing
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.records.store import CampaignFolder, HazardFolder
+from bench.report.figures import ALL, Drawing, hazard_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.files import write_file
+from bench.report.hazard_markdown import hazards_markdown
+from bench.report.hazard_page import hazards_page
+from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.markdown import claims_markdown, comparison_markdown
 from bench.report.page import comparison_page
 from bench.report.tidy import claims_csv, comparison_csv, runs_csv
@@ -19,21 +22,27 @@ from bench.report.tidy import claims_csv, comparison_csv, runs_csv
 MANIFEST = "MANIFEST.json"
 
 
-def export(campaign: CampaignFolder | Path, target: Path, root: Path | None = None) -> list[Path]:
+def export(
+    campaign: CampaignFolder | Path, target: Path, root: Path | None = None, hazards: HazardFolder | None = None
+) -> list[Path]:
     """Write comparison.{md,csv,html}, claims.{md,csv}, runs.csv, each figure as SVG, PDF and PNG, and MANIFEST.json.
 
-    Makes `target` where it is missing; replaces what an earlier export left there; returns the files, sorted. `root` is
-    the project's folder, for its claims (default: found from the current folder). Raises StoreError or ClaimsError for
-    damaged input, ReportError where `target` cannot be written.
+    With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv and its figures. Makes `target` where it is
+    missing; replaces what an earlier export left there; returns the files, sorted. `root` is the project's folder, for
+    its claims (default: found from the current folder). Raises StoreError or ClaimsError for damaged input, ReportError
+    where `target` cannot be written.
     """
     folder = campaign if isinstance(campaign, CampaignFolder) else CampaignFolder(campaign)
-    return write_evidence(Evidence.load(folder, root), target)
+    return write_evidence(Evidence.load(folder, root, hazards), target)
 
 
 def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
     """The same for evidence that is loaded already."""
     drawings = [draw(evidence) for draw in ALL]
-    files = {**_tables(evidence, drawings), **_figures(drawings)}
+    under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
+    files = {**_tables(evidence, drawings, under_faults), **_figures([*drawings, *under_faults])}
+    if evidence.hazards is not None:
+        files |= _hazards(evidence.hazards, under_faults)
     manifest = _manifest(evidence, files)
     written = [write_file(target / name, content) for name, (content, _) in sorted(files.items())]
     # The manifest comes last: where it is, what it names is complete.
@@ -41,21 +50,35 @@ def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
     return sorted(written)
 
 
-_Files = Mapping[str, tuple[bytes, tuple[str, ...]]]  # name -> content and the runs behind it
+_Files = dict[str, tuple[bytes, tuple[str, ...]]]  # name -> content and the runs behind it
 
 
-def _tables(evidence: Evidence, drawings: list[Drawing]) -> _Files:
-    every = tuple(sorted(row.run_id for row in evidence.rows))
+def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Drawing]) -> _Files:
+    measured = tuple(sorted(row.run_id for row in evidence.rows))
+    # The comparison's cells about safety rest on the hazard campaign.
+    played = tuple(run.run_id for run in evidence.hazards.runs) if evidence.hazards is not None else ()
+    every = tuple(sorted((*measured, *played)))
     judged = tuple(sorted({run_id for judgement in evidence.judgements for run_id in judgement.evidence}))
     texts = {
         "comparison.md": (comparison_markdown(evidence), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        "comparison.html": (comparison_page(evidence, drawings), every),
+        "comparison.html": (comparison_page(evidence, drawings, under_faults), every),
         "claims.md": (claims_markdown(evidence), judged),
         "claims.csv": (claims_csv(evidence), judged),
-        "runs.csv": (runs_csv(evidence), every),
+        "runs.csv": (runs_csv(evidence), measured),
     }
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}
+
+
+def _hazards(hazards: HazardEvidence, drawings: list[Drawing]) -> _Files:
+    every = tuple(sorted(run.run_id for run in hazards.runs))
+    texts = {
+        "hazards.md": hazards_markdown(hazards),
+        "hazards.html": hazards_page(hazards, drawings),
+        "hazards.csv": trials_csv(hazards),
+        "hazard_verdicts.csv": verdicts_csv(hazards),
+    }
+    return {name: (text.encode("utf-8"), every) for name, text in texts.items()}
 
 
 def _figures(drawings: list[Drawing]) -> _Files:
@@ -67,10 +90,12 @@ def _figures(drawings: list[Drawing]) -> _Files:
 
 
 def _manifest(evidence: Evidence, files: _Files) -> bytes:
+    lab = evidence.hazards.campaign if evidence.hazards is not None else None
     manifest = {
         "campaign_id": evidence.campaign.campaign_id,
         "git_commit": evidence.campaign.git_commit,  # of the measurement; rendering leaves no trace of its own commit
         "lockbench_version": evidence.campaign.lockbench_version,
+        **({"hazards": {"campaign_id": lab.campaign_id, "git_commit": lab.git_commit}} if lab is not None else {}),
         "rendered_with": {"matplotlib": mpl.__version__},
         "files": [
             {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": list(runs)}

@@ -8,6 +8,7 @@ from bench.analysis.evidence import Evidence
 from bench.report import formats
 from bench.report.cell_texts import claimed_amplification, claimed_number, none_or_unlike, ratio_text
 from bench.report.formats import NOTHING, RANGE
+from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.table_model import ABSENT, Footnotes, Pair, Property, Text
 
 TOKEN_CHECK = "token_order"  # the self-check that every run makes of its own grants
@@ -26,8 +27,8 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     yield _words(
         evidence, "fencing", "Fencing token", "a number that rises with every grant", _fencing(evidence, notes)
     )
-    yield _words(evidence, "pause_safety", "Safe when the holder pauses", "", lambda _: ABSENT)
-    yield _words(evidence, "clock_skew", "Sensitive to clocks", "", lambda _: ABSENT)
+    yield _words(evidence, "pause_safety", "Safe when the holder pauses", "", pause_safety(evidence, notes))
+    yield _words(evidence, "clock_skew", "Sensitive to clocks", "", clock_sensitivity(evidence, notes))
     yield _words(evidence, "consensus", "Consensus required", "what had to agree here", _quorum(evidence))
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
     amplified = {

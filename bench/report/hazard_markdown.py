@@ -27,13 +27,22 @@ TITLE = "Distributed locks under faults"
 
 def hazards_markdown(hazards: HazardEvidence) -> str:
     """The whole hazard campaign as one page, without its figures."""
-    return joined(GENERATED, f"# {TITLE}", *hazard_parts(hazards, "##"))
+    return joined(
+        GENERATED,
+        f"# {TITLE}",
+        *hazard_parts(hazards, "##"),
+        "## What these trials cannot say",
+        "\n".join(f"- {safe(sentence)}" for sentence in hazard_limits(hazards)),
+    )
 
 
 def hazard_parts(
     hazards: HazardEvidence, heading: str, drawings: Sequence[Drawing] = (), figures: str = ""
 ) -> Iterable[str]:
-    """The parts of a page: `heading` is the marks before a part's title, `figures` the path to the drawings' folder."""
+    """The parts of a page, without its limits.
+
+    `heading` is the marks before a part's title, `figures` the path to the drawings' folder.
+    """
     yield "\n".join(f"- **{name}:** {safe(value)}" for name, value in hazard_facts(hazards))
     yield f"{heading} Verdicts"
     yield EXPLANATION
@@ -58,8 +67,6 @@ def hazard_parts(
     for one in scenario_tables(hazards):
         yield f"{heading}# {one.scenario}" + (f": {one.fault}" if one.fault != one.scenario else "")
         yield _scenario(one)
-    yield f"{heading} What these trials cannot say"
-    yield "\n".join(f"- {safe(sentence)}" for sentence in hazard_limits(hazards))
 
 
 def _verdicts(block: Block) -> str:

@@ -19,6 +19,7 @@ NEVER = "never"
 VOID = "void"
 _UNITS = {"ms": "ms", "s": "s", "ttls": "TTL"}
 _NEVER_MS = -1.0  # how a scenario says that what it timed did not happen
+_SEARCHED: tuple[str, ...] = ("ttl_ms", "nodes_jumped", "when")  # of the search for Redlock's tolerance
 _TOKEN_SCENARIOS = (tokens.SOURCES, tokens.NAIVE)
 
 
@@ -144,7 +145,7 @@ def _number(value: float) -> str:
 def _table(hazards: HazardEvidence, scenario: str) -> ScenarioTable:
     runs = [run for run in hazards.runs if run.scenario == scenario]
     if scenario == tolerance.SCENARIO:
-        varying, rows = ("ttl_ms", "nodes_jumped", "when"), [_tolerance_row(hazards, row) for row in hazards.tolerance]
+        varying, rows = _SEARCHED, [_tolerance_row(hazards, row) for row in hazards.tolerance]
     else:
         varying = _varying(runs)
         rows = _grouped(hazards, [row for run in runs if not run.void for row in run.trials], varying)

@@ -13,8 +13,8 @@ from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 
 EXPLANATION = (
-    "safe: two clients never held the lock, in as many trials as could have shown it. safe only with fencing: they did, "
-    "and with the fence on every late write was refused. unsafe: they did, and no fence helped or was tried. "
+    "safe: two clients never held the lock, in as many trials as could have shown it. safe only with fencing: they "
+    "did, and with the fence on every late write was refused. unsafe: they did, and no fence helped or was tried. "
     "unavailable: nobody got the lock. Counts are trials that showed the hazard, of those that could."
 )
 REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")

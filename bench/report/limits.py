@@ -6,11 +6,13 @@ from bench.analysis.cells import NOT_MEASURED, Absent
 from bench.analysis.evidence import Evidence
 from bench.report import formats
 from bench.report.claims_table import untested
+from bench.report.hazard_verdicts import hazard_limits
 
 
 def limits(evidence: Evidence) -> tuple[str, ...]:
     """One sentence or two for each limit, the widest first."""
-    return (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
+    told = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
+    return (*told, *hazard_limits(evidence.hazards)) if evidence.hazards is not None else told
 
 
 def _network(evidence: Evidence) -> Iterable[str]:
@@ -65,7 +67,9 @@ def _emulators(evidence: Evidence) -> Iterable[str]:
 
 def _untested(evidence: Evidence) -> Iterable[str]:
     missing = len(untested(evidence))
-    if missing:
+    if missing and evidence.hazards is not None:
+        yield f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by these campaigns."
+    elif missing:
         yield (
             f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by this campaign, among them what "
             f"happens when a holder pauses and when clocks jump. A fast lock in these tables need not be a safe one."

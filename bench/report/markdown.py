@@ -6,7 +6,8 @@ from bench.analysis.evidence import Evidence
 from bench.report import costs, workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
-from bench.report.figures import ALL
+from bench.report.figures import ALL, hazard_drawings
+from bench.report.hazard_markdown import hazard_parts
 from bench.report.limits import limits
 from bench.report.markdown_table import GENERATED, joined, safe, table
 from bench.report.table_model import Column, Comparison, Text
@@ -33,11 +34,19 @@ def results_markdown(evidence: Evidence, figures: str) -> str:
         *_comparison_parts(comparison),
         "## Figures",
         *(f"![{safe(one.title)}]({figures}/{one.name}.svg)" for one in drawings),
+        *_under_faults(evidence, figures),
         "## Claims and verdicts",
         *_claims_parts(evidence),
         "## Limits",
         "\n".join(f"- {safe(sentence)}" for sentence in limits(evidence)),
     )
+
+
+def _under_faults(evidence: Evidence, figures: str) -> Iterable[str]:
+    hazards = evidence.hazards
+    if hazards is not None:
+        yield "## Under faults"
+        yield from hazard_parts(hazards, "###", hazard_drawings(hazards, evidence.claims), figures)
 
 
 def _comparison_parts(comparison: Comparison) -> Iterable[str]:
@@ -70,8 +79,9 @@ def _claims_parts(evidence: Evidence) -> Iterable[str]:
         for row in rows
     ]
     missing = untested(evidence)
+    lab = f", hazard campaign {evidence.hazards.campaign.campaign_id}" if evidence.hazards is not None else ""
     yield (
-        f"Campaign {evidence.campaign.campaign_id}. Latencies are p50 to p99 of an uncontended acquire; rates are "
+        f"Campaign {evidence.campaign.campaign_id}{lab}. Latencies are p50 to p99 of an uncontended acquire; rates are "
         f"pairs of acquire and release. Verdicts: {tally(rows)}."
     )
     yield table(header, lines) if lines else "No claim was tested."

@@ -1,10 +1,11 @@
-"""The comparison notebook, executed from top to bottom in a fresh kernel, as .ipynb and as one HTML page.
+"""The notebooks, executed from top to bottom in a fresh kernel, as .ipynb and as one HTML page each.
 
 nbconvert is imported here only, so that tables and figures do not wait for it.
 """
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -12,24 +13,49 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbconvert import HTMLExporter
 
-from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, project_root
-from bench.records.store import CampaignFolder
+from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, HAZARDS_VARIABLE, NO_HAZARDS, project_root
+from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.files import ReportError, write_file
+from bench.report.hazard_markdown import TITLE
 from bench.report.html_parts import page
 
 NOTEBOOK = Path("notebooks") / "comparison.ipynb"
+HAZARD_NOTEBOOK = Path("notebooks") / "hazards.ipynb"
 _CELL_TIMEOUT_S = 120
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def render_notebook(target: Path, campaign: CampaignFolder | None = None, root: Path | None = None) -> list[Path]:
+def render_notebook(
+    target: Path,
+    campaign: CampaignFolder | None = None,
+    root: Path | None = None,
+    hazards: HazardFolder | None = None,
+) -> list[Path]:
     """Execute notebooks/comparison.ipynb and write comparison.ipynb and comparison-notebook.html into `target`.
 
-    `campaign` None: what LOCKBENCH_CAMPAIGN names, else the latest, else the reference. Raises ReportError with the
-    notebook's own error when a cell fails.
+    `campaign` None: what LOCKBENCH_CAMPAIGN names, else the latest, else the reference, with the hazards beside it. A
+    given campaign is shown beside the given hazards, or beside none. Raises ReportError with the notebook's own error
+    when a cell fails.
     """
-    root = root or project_root()
-    source = root / NOTEBOOK
+    chosen = {}
+    if campaign is not None:
+        lab = NO_HAZARDS if hazards is None else str(hazards.path.resolve())
+        chosen = {CAMPAIGN_VARIABLE: str(campaign.path.resolve()), HAZARDS_VARIABLE: lab}
+    return _render(root or project_root(), NOTEBOOK, "Distributed locks: claimed and measured", target, chosen)
+
+
+def render_hazard_notebook(target: Path, hazards: HazardFolder, root: Path | None = None) -> list[Path]:
+    """Execute notebooks/hazards.ipynb and write hazards.ipynb and hazards-notebook.html into `target`.
+
+    Raises ReportError with the notebook's own error when a cell fails.
+    """
+    return _render(
+        root or project_root(), HAZARD_NOTEBOOK, TITLE, target, {HAZARDS_VARIABLE: str(hazards.path.resolve())}
+    )
+
+
+def _render(root: Path, name: Path, title: str, target: Path, chosen: Mapping[str, str]) -> list[Path]:
+    source = root / name
     try:
         notebook = nbformat.read(source, as_version=4)  # type: ignore[no-untyped-call]
     except OSError as refused:
@@ -38,8 +64,7 @@ def render_notebook(target: Path, campaign: CampaignFolder | None = None, root: 
     environment = dict(os.environ)
     if environment.get(DATA_VARIABLE):
         environment[DATA_VARIABLE] = str(Path(environment[DATA_VARIABLE]).resolve())
-    if campaign is not None:
-        environment[CAMPAIGN_VARIABLE] = str(campaign.path.resolve())
+    environment |= chosen
     # record_timing would write the hour of rendering into every cell.
     client = NotebookClient(
         notebook,
@@ -56,17 +81,17 @@ def render_notebook(target: Path, campaign: CampaignFolder | None = None, root: 
         raise ReportError(f"{source.name} stopped: {_last_line(failed)}") from failed
     executed: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
     return [
-        write_file(target / "comparison.ipynb", executed.encode("utf-8")),
-        write_file(target / "comparison-notebook.html", _html(notebook).encode("utf-8")),
+        write_file(target / source.name, executed.encode("utf-8")),
+        write_file(target / f"{source.stem}-notebook.html", _html(notebook, title).encode("utf-8")),
     ]
 
 
-def _html(notebook: nbformat.NotebookNode) -> str:
+def _html(notebook: nbformat.NotebookNode, title: str) -> str:
     """The executed notebook in our own page: nbconvert's full templates fetch scripts from the network."""
     exporter = HTMLExporter(template_name="basic")  # type: ignore[no-untyped-call]
     body, _ = exporter.from_notebook_node(notebook)
     extra = Path(__file__).with_name("notebook_style.html").read_text(encoding="utf-8")
-    return page("Distributed locks: claimed and measured", body, extra)
+    return page(title, body, extra)
 
 
 def _last_line(failed: Exception) -> str:

@@ -6,9 +6,10 @@ from html import escape
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.report import costs, workloads_table
-from bench.report.claims_table import tally, untested, verdict_rows
+from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
+from bench.report.hazard_page import verdicts_html
 from bench.report.html_parts import bullets, cards, figure_element, page, table_cell, tagged
 from bench.report.table_model import Column, Comparison
 
@@ -21,8 +22,8 @@ _VERDICT_CLASSES = {
 }
 
 
-def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
-    """One self-contained page: the comparison, the figures and the verdicts."""
+def comparison_page(evidence: Evidence, drawings: Sequence[Drawing], under_faults: Sequence[Drawing] = ()) -> str:
+    """One self-contained page: the comparison, the figures and the verdicts; `under_faults` are a hazard campaign's."""
     comparison = build_comparison(evidence)
     body = [
         "<h1>Distributed locks: claimed and measured</h1>",
@@ -35,6 +36,7 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
         _numbers(comparison),
         _costs(comparison),
         *(figure_element(drawing) for drawing in drawings),
+        *_under_faults(evidence, under_faults),
         "<h2>What becomes of the claims</h2>",
         _claims(evidence),
         _workloads(comparison),
@@ -46,6 +48,13 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing]) -> str:
         "</div>",
     ]
     return page("Distributed locks: claimed and measured", "\n".join(body))
+
+
+def _under_faults(evidence: Evidence, drawings: Sequence[Drawing]) -> Iterable[str]:
+    if evidence.hazards is not None:
+        yield "<h2>Under faults</h2>"
+        yield verdicts_html(evidence.hazards)
+        yield from (figure_element(drawing) for drawing in drawings if drawing.runs)
 
 
 def comparison_fragment(evidence: Evidence) -> str:
@@ -63,6 +72,11 @@ def settings_fragment(evidence: Evidence) -> str:
 def claims_fragment(evidence: Evidence) -> str:
     """The verdicts, without a document around them."""
     return f'<div class="lockbench">{_claims(evidence)}</div>'
+
+
+def claim_rows_fragment(rows: Sequence[VerdictRow]) -> str:
+    """Verdicts on claims that were chosen already, without a document around them."""
+    return f'<div class="lockbench"><p>Verdicts: {escape(tally(rows))}.</p>{_claim_rows(rows)}</div>'
 
 
 def _facts(comparison: Comparison) -> str:
@@ -178,6 +192,17 @@ def _settings(comparison: Comparison) -> str:
 def _claims(evidence: Evidence) -> str:
     rows = verdict_rows(evidence)
     missing = untested(evidence)
+    told = f"<p>Verdicts: {escape(tally(rows))}. Latencies are p50 to p99 of an uncontended acquire.</p>"
+    rest = (
+        f"<p>No experiment of this campaign is about the other {len(missing)} claims, which stay <em>not measured</em>:"
+        f' <span class="runs">{", ".join(missing)}</span>.</p>'
+        if missing
+        else ""
+    )
+    return told + _claim_rows(rows) + rest
+
+
+def _claim_rows(rows: Iterable[VerdictRow]) -> str:
     lines = []
     for row in rows:
         kind = _VERDICT_CLASSES[row.verdict]
@@ -192,18 +217,10 @@ def _claims(evidence: Evidence) -> str:
     header = "".join(
         f'<th scope="col">{name}</th>' for name in ("Claim", "System", "Claimed", "Measured", "Verdict", "Why", "Runs")
     )
-    told = f"<p>Verdicts: {escape(tally(rows))}. Latencies are p50 to p99 of an uncontended acquire.</p>"
-    table = (
+    return (
         f'<div class="scroll"><table class="cards"><thead><tr>{header}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
-    rest = (
-        f"<p>No experiment of this campaign is about the other {len(missing)} claims, which stay <em>not measured</em>:"
-        f' <span class="runs">{", ".join(missing)}</span>.</p>'
-        if missing
-        else ""
-    )
-    return told + table + rest
 
 
 def _heading(column: Column) -> str:

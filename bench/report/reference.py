@@ -1,11 +1,11 @@
-"""The committed renderings: figures/, docs/results.md and docs/calibration.md from data/reference, docs/statistics.md
-from the code.
+"""The committed renderings: figures/, docs/results.md and docs/calibration.md from data/reference (with its hazard
+campaign, data/reference/hazards, where there is one), docs/statistics.md from the code.
 """
 
 from pathlib import Path
 
 from bench.analysis.evidence import Evidence
-from bench.analysis.places import project_root, reference_campaign
+from bench.analysis.places import project_root, reference_campaign, reference_hazards
 from bench.records.calibration import read_calibration
 from bench.report.calibration import calibration_markdown
 from bench.report.export import write_evidence
@@ -30,7 +30,7 @@ def render_reference(root: Path | None = None, into: Path | None = None) -> list
     root = root or project_root()
     into = into or root
     campaign = reference_campaign(root)
-    evidence = Evidence.load(campaign, root)
+    evidence = Evidence.load(campaign, root, reference_hazards(root))
     written = write_evidence(evidence, into / FIGURES)
     written.append(write_file(into / RESULTS, results_markdown(evidence, f"../{FIGURES}").encode("utf-8")))
     written.append(write_file(into / STATISTICS, statistics_markdown().encode("utf-8")))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from bench.servers.interruption import uninterrupted
 from bench.servers.spec import Launch
 
 # $0 is the pid file; "$@" is the server's own command line, which replaces the shell under the same pid. Field 22 of
@@ -83,7 +84,8 @@ def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[by
     environment = {name: value for name, value in os.environ.items() if not any(s in name for s in _CREDENTIAL_WORDS)}
     account = pwd.getpwnam(launch.run_as) if launch.run_as else None
     pid_file.unlink(missing_ok=True)
-    with log_path.open("ab") as log:
+    # An interruption waits until the child has written its file: before that, whoever cleans up would not find it.
+    with uninterrupted("starting a server"), log_path.open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", _RECORD_THEN_BECOME, str(pid_file), *launch.argv],
             stdin=subprocess.DEVNULL,
@@ -96,13 +98,13 @@ def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[by
             group=account.pw_gid if account else None,
             extra_groups=[] if account else None,
         )
-    deadline = time.monotonic() + _RECORD_WITHIN_S
-    while not pid_file.exists() and time.monotonic() < deadline:
-        try:
-            process.wait(0.002)
-        except subprocess.TimeoutExpired:
-            continue
-        break  # ended at once; whoever waits for its readiness reports that with its log
+        deadline = time.monotonic() + _RECORD_WITHIN_S
+        while not pid_file.exists() and time.monotonic() < deadline:
+            try:
+                process.wait(0.002)
+            except subprocess.TimeoutExpired:
+                continue
+            break  # ended at once; whoever waits for its readiness reports that with its log
     return process
 
 

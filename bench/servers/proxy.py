@@ -178,15 +178,7 @@ class FaultProxy:
     """
 
     def __init__(self, target: tuple[str, int]) -> None:
-        host = "127.0.0.1" if target[0] == "localhost" else target[0]
-        try:
-            loopback = ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            loopback = False
-        if not loopback:
-            raise ValueError(f"a fault proxy reaches loopback addresses only, not {target[0]!r}")
-        self.target = (host, target[1])
-        self._family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.target = _loopback(target)
         self._delay_s = {Direction.TO_SERVER: 0.0, Direction.TO_CLIENT: 0.0}
         self._dropped = Direction(0)
         self._to_swallow = 0
@@ -236,9 +228,10 @@ class FaultProxy:
         self._order(self._sever)
 
     def redirect(self, target: tuple[str, int]) -> None:
-        """Reset every open connection and send new ones to another loopback server: an address that moves, as that of
-        a service does in a failover."""
-        self._order(lambda: self._redirect(target))
+        """Reset every open connection and send new ones to another server: an address that moves, as that of a service
+        does in a failover. Raises ValueError for a target that is not a loopback address."""
+        to = _loopback(target)
+        self._order(lambda: self._redirect(to))
 
     def swallow_reply(self, count: int = 1, *, then_sever: bool = False) -> None:
         """Lose the next `count` pieces that the server sends, over all connections; the commands have run.
@@ -390,7 +383,7 @@ class FaultProxy:
             client, _ = self._listener.accept()
         except OSError:  # the client gave up between the event and the call
             return
-        server = socket.socket(self._family, socket.SOCK_STREAM)
+        server = socket.socket(socket.AF_INET6 if ":" in self.target[0] else socket.AF_INET, socket.SOCK_STREAM)
         for end in (client, server):
             end.setblocking(False)
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -495,3 +488,14 @@ class FaultProxy:
 
 def _unacknowledged_bytes(end: socket.socket) -> int:
     return int(struct.unpack("i", fcntl.ioctl(end, _SIOCOUTQ, struct.pack("i", 0)))[0])
+
+
+def _loopback(target: tuple[str, int]) -> tuple[str, int]:
+    host = "127.0.0.1" if target[0] == "localhost" else target[0]
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise ValueError(f"a fault proxy reaches loopback addresses only, not {target[0]!r}")
+    return host, target[1]

@@ -201,6 +201,27 @@ def test_sever_resets_both_sides_and_serves_the_next(
         assert receive(second, 1) == b"y"
 
 
+def test_an_address_that_moves_resets_and_serves_the_next_at_the_other_server(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer
+) -> None:
+    client.sendall(b"x")
+    assert receive(client, 1) == b"x"
+    successor = EchoServer()
+    try:
+        proxy.redirect(successor.address)
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+        with socket.create_connection(proxy.address, DEADLINE_S) as second:
+            second.sendall(b"y")
+            assert receive(second, 1) == b"y"
+        assert successor.wait_for(b"y")
+        assert bytes(echo.received) == b"x"
+    finally:
+        successor.close()
+    with pytest.raises(ValueError, match="loopback addresses only"):
+        proxy.redirect(("192.0.2.1", 80))
+
+
 def test_a_swallowed_reply_was_a_command_that_ran(client: socket.socket, proxy: FaultProxy, echo: EchoServer) -> None:
     proxy.swallow_reply()
     client.sendall(b"1")

@@ -1,7 +1,8 @@
 """The guardian: a process that outlives the lab only when the lab died without stopping what it had started.
 
 It waits for one of two things: the word `done` on its standard input, or the lab's death. After the death it kills
-every server of the lab and every process that the lab asked it to guard, stopped ones included, and ends.
+every server of the lab, stopped ones included, and ends. (Actors need no guardian: the kernel kills them, see
+`bench/hazards/actor.py`.)
 
     python -m bench.hazards.lab.guardian HOME LAB_PID
 """
@@ -16,15 +17,13 @@ import time
 from pathlib import Path
 
 from bench.errors import LockbenchError
-from bench.servers import freezing
-from bench.servers.process import ProcessId
 from bench.servers.state import HomeBusy, exclusive
 from bench.servers.supervisor import Supervisor
 
 LOCK = "lab"  # <home>/lab.lock: who holds it has the lab
 _FOLDER = "lab"
 _WATCHING = b"watching\n"
-_DONE = b"done"
+_DONE = b"done\n"
 _STARTED_WITHIN_S = 20.0
 _ENDED_WITHIN_S = 10.0
 _LOCK_FREE_WITHIN_S = 10.0
@@ -37,7 +36,7 @@ def folder_of(home: Path) -> Path:
 
 
 class Guardian:
-    """The lab's side: starts the process, tells it what else to guard, and sends it away."""
+    """The lab's side: starts the process, and sends it away."""
 
     def __init__(self, home: Path) -> None:
         log_path = folder_of(home) / "guardian.txt"
@@ -59,12 +58,6 @@ class Guardian:
             self._process.wait()
             raise LockbenchError(f"the hazard lab's guardian did not start: see {log_path}")
 
-    def watch(self, process: ProcessId) -> None:
-        """Have this process killed, also when it is stopped by then, should the lab die."""
-        with contextlib.suppress(BrokenPipeError):  # `alive` tells
-            self._ears.write(f"{process.pid} {process.start_ticks} {process.boot_id}\n".encode())
-            self._ears.flush()
-
     def alive(self) -> bool:
         """Is somebody watching?"""
         return self._process.poll() is None
@@ -72,7 +65,7 @@ class Guardian:
     def dismiss(self) -> None:
         """Everything is stopped: the guardian may go. Waits until it is gone."""
         with contextlib.suppress(BrokenPipeError):
-            self._ears.write(_DONE + b"\n")
+            self._ears.write(_DONE)
             self._ears.close()
         try:
             self._process.wait(_ENDED_WITHIN_S)
@@ -106,19 +99,13 @@ def main(arguments: list[str]) -> int:
         return 1  # it died before we looked, hence before it started any server
     sys.stdout.buffer.write(_WATCHING)
     sys.stdout.flush()
-    told = _listen(lab)
-    if _DONE in told:
-        return 0
-    with contextlib.ExitStack() as every:  # each is tried, also after another has failed
-        every.callback(_when_the_lock_is_free, home)
-        for line in told:
-            pid, ticks, boot = line.decode("ascii").split()
-            every.callback(freezing.kill_if_alive, ProcessId(int(pid), int(ticks), boot))
+    if not _dismissed(lab):
+        _when_the_lock_is_free(home)
     return 0
 
 
-def _listen(lab: int) -> list[bytes]:
-    """Every line that the lab said, once it has closed the pipe or died.
+def _dismissed(lab: int) -> bool:
+    """Wait until the lab has closed the pipe or died; did it say that all is done?
 
     The death is watched too: a child of the lab that was forked without exec would keep the pipe open.
     """
@@ -133,7 +120,7 @@ def _listen(lab: int) -> list[bytes]:
         elif dead:
             break
         dead = dead or lab in ready
-    return heard.split(b"\n")[:-1]  # what follows the last line's end was cut off by the death
+    return heard == _DONE
 
 
 def _when_the_lock_is_free(home: Path) -> None:

@@ -4,7 +4,6 @@ They live in a supervisor's home of their own, `<home>/lab`, so that the servers
 They are killed at the end, however it ends; when lockbench itself is killed, its guardian does it.
 """
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,9 +11,7 @@ from pathlib import Path
 
 from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
 from bench.hazards.lab.servers import LabClosed, LabServers
-from bench.servers import freezing
 from bench.servers.interruption import uninterrupted
-from bench.servers.process import ProcessId
 from bench.servers.settings import SERVER_SETS, ServerSettings, Settings
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
@@ -30,7 +27,6 @@ class Lab:
     def __init__(self, supervisor: Supervisor, guardian: Guardian, specs: Sequence[ServerSpec]) -> None:
         self.supervisor = supervisor
         self._guardian = guardian
-        self._guarded: list[ProcessId] = []
         self._turn = threading.Lock()
         self._closed = False
         self._sets = {spec.name: LabServers(self.supervisor, spec, self.turn) for spec in specs}
@@ -40,16 +36,6 @@ class Lab:
         if set_name not in self._sets:
             raise ValueError(f"the lab has no servers {set_name!r}: it has {', '.join(self._sets)}")
         return self._sets[set_name]
-
-    def guard(self, pid: int) -> None:
-        """Have a process killed at the latest when the lab ends, however that ends. For actors, which a fault may have
-        stopped: they would stay stopped for ever."""
-        if pid == os.getpid():
-            raise ValueError("this very process cannot be guarded: it would end itself with the lab")
-        process = ProcessId.of(pid)
-        if process is not None:
-            self._guarded.append(process)
-            self._guardian.watch(process)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -76,15 +62,13 @@ class Lab:
         return found
 
     def close(self) -> None:
-        """Kill every server, and what is guarded. Idempotent."""
+        """Kill every server. Idempotent."""
         with self._turn:
             self._closed = True
             with ExitStack() as every:
                 every.callback(self.supervisor.kill_all)
                 for servers in self._sets.values():
                     every.callback(servers.let_go)
-                for process in self._guarded:
-                    every.callback(freezing.kill_if_alive, process)
 
 
 @contextmanager

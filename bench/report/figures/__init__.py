@@ -1,10 +1,46 @@
 """Figures: one function makes one figure. Each returns a `Drawing`, which knows its caption and the runs behind it."""
 
+from collections.abc import Sequence
+
+from bench.analysis.claims import Claim
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
+from bench.report.figures.crash_recovery import crash_recovery
 from bench.report.figures.drawing import Drawing
+from bench.report.figures.hazard_map import hazard_map
+from bench.report.figures.hazard_timeline import hazard_timeline
+from bench.report.figures.hazard_window import hazard_window
+from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
 
-__all__ = ["ALL", "Drawing", "acquire_latency", "claimed_ranges", "where_time_goes"]
+
+def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> list[Drawing]:
+    """Every figure of a hazard campaign, also those that have nothing to draw and say so.
+
+    `claims`: default, the project's.
+    """
+    return [
+        hazard_timeline(hazards),
+        hazard_map(hazards),
+        hazard_window(hazards),
+        crash_recovery(hazards),
+        redlock_clock(hazards, claims),
+    ]
+
+
+__all__ = [
+    "ALL",
+    "Drawing",
+    "acquire_latency",
+    "claimed_ranges",
+    "crash_recovery",
+    "hazard_drawings",
+    "hazard_map",
+    "hazard_timeline",
+    "hazard_window",
+    "redlock_clock",
+    "where_time_goes",
+]

@@ -201,8 +201,8 @@ def _caption(hazards: HazardEvidence) -> str:
     told = ", ".join(f"{names.title(system)} by up to {value:,.0f}{NO_BREAK}ms" for system, value in allowed.items())
     return " ".join(
         (
-            f"One marker a trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to the "
-            "grant of the client that waited.",
+            f"One marker a trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to "
+            "the grant of the client that waited.",
             *([f"A lease may outlive its TTL here, as its adapter says: {told}."] if told else []),
             *(
                 ["An arrow at the top: no grant after the confirmed death."]

@@ -198,8 +198,8 @@ def _caption(hazards: HazardEvidence) -> str:
     ]
     return " ".join(
         (
-            f"One marker a trial, TTL {ttls}{NO_BREAK}ms: {runs}. Two holders from the contender's grant until the holder "
-            f"knew better; the pause from its confirmed start to its confirmed end. Grey below: "
+            f"One marker a trial, TTL {ttls}{NO_BREAK}ms: {runs}. Two holders from the contender's grant until the "
+            "holder knew better; the pause from its confirmed start to its confirmed end. Grey below: "
             f"{_TOLERATED} of the shortest TTL; markers stand side by side there.",
             *off,
             *(["An emulator stands for DynamoDB."] if any(row.emulator for row in hazards.trials) else []),

@@ -97,6 +97,22 @@ def two_holders(fence: bool, pause_ms: float = 1600.0, token: bool = True) -> St
     )
 
 
+def crash(recovery_ms: float, ttl_ms: int = 1000) -> Staged:
+    """A crash, and the time until somebody else had the lock."""
+    return Staged({"ttl_ms": ttl_ms}, {"recovery_ms": recovery_ms}, ttl_ms=ttl_ms)
+
+
+def jump(by_ms: float, broke: bool, nodes: int = 3, ttl_ms: int = 500) -> Staged:
+    """A jump of so many nodes' clocks just before the holder's validity ends."""
+    return Staged(
+        {"jump_ms": by_ms, "nodes_jumped": nodes, "when": "late", "ttl_ms": ttl_ms},
+        {"jump_ms": by_ms, "remaining_validity_ms": 5.0, "drift_ms": 0.01 * ttl_ms + 2.0},
+        ttl_ms=ttl_ms,
+        overlap_ms=4.0 if broke else 0.0,
+        token=False,
+    )
+
+
 def plan(scenario: str, system: str, number: int = 1, **parameters: Scalar) -> HazardPlan:
     """A run's plan."""
     return HazardPlan(

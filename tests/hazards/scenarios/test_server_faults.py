@@ -71,6 +71,7 @@ def test_one_forgetful_node_of_three_is_enough(play: Play, durability: str, gran
         ("zookeeper", "own", True, True),
         ("etcd", "own", True, True),
         ("postgres-row", "own", False, False),
+        ("postgres-advisory", "own", False, False),
     ],
 )
 def test_a_restart_of_all_servers(play: Play, system: str, durability: str, held: bool, believes: bool) -> None:

@@ -41,7 +41,7 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     else:
         loss = "one loss" if most == 1 else f"{most} losses"
         why = (
-            f"to survive {loss}, since {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
+            f"to survive {loss}, as {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
         )
         verdict = Verdict.CONDITION
     yield judged(claim, verdict, why, trials, found=found)

@@ -1,0 +1,88 @@
+"""The comparison's two cells about safety, from the verdicts of a hazard campaign."""
+
+from collections.abc import Callable, Sequence
+
+from bench.analysis import names
+from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.subjects import SUBJECTS
+from bench.analysis.hazards.verdicts import FaultVerdict
+from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.report import formats
+from bench.report.formats import NO_BREAK
+from bench.report.table_model import ABSENT, Footnotes, Text
+
+PAUSE = SUBJECTS["gc-pause"].fault
+_CLOCKS = tuple(SUBJECTS[name].fault for name in ("server-clock", "redlock-clock", "client-clock"))
+
+
+def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
+    """What became of the system when its holder was stopped for longer than the lease."""
+
+    def measured(system: str) -> Text:
+        found = _verdicts(evidence.hazards, system, (PAUSE,))
+        if not found:
+            return ABSENT
+        (one,) = found
+        marks = _notes(found, notes)
+        if one.verdict is HazardVerdict.NOT_MEASURED:
+            return Text(str(one.verdict), marks, measured=False)
+        return Text(f"{one.verdict}: two holders in {one.shown.seen} of {one.shown.of} pauses", marks)
+
+    return measured
+
+
+def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
+    """Did a jump of any clock give two holders? Where it was searched for, from which jump on."""
+
+    def measured(system: str) -> Text:
+        found = _verdicts(evidence.hazards, system, _CLOCKS)
+        counted = [one for one in found if one.verdict is not HazardVerdict.NOT_MEASURED]
+        if not counted:
+            return Text(ABSENT.words, _notes(found, notes), measured=False) if found else ABSENT
+        marks = _notes(found, notes)
+        jump = _smallest_jump(evidence.hazards, system)
+        if jump:
+            return Text(f"yes: two holders from {jump} on", marks)
+        count = sum((one.shown for one in counted), NOBODY_LOOKED)
+        return Text(f"{'yes' if count.seen else 'no'}: two holders in {_of(count)} jumps", marks)
+
+    return measured
+
+
+def _of(count: Count) -> str:
+    return f"{count.seen} of {count.of}"
+
+
+def _verdicts(hazards: HazardEvidence | None, system: str, faults: Sequence[str]) -> list[FaultVerdict]:
+    """The verdicts of a system under these faults, each with all of its lines."""
+    if hazards is None:
+        return []
+    return [
+        one
+        for one in hazards.verdicts
+        if one.system == system and any(one.fault == fault or one.fault.startswith(f"{fault} (") for fault in faults)
+    ]
+
+
+def _smallest_jump(hazards: HazardEvidence | None, system: str) -> str:
+    broken = [
+        row
+        for row in (hazards.tolerance if hazards is not None else ())
+        if row.system == system and row.smallest_breaking_ms is not None
+    ]
+    if not broken:
+        return ""
+    least = min(broken, key=lambda row: (row.smallest_breaking_ms or 0.0, row.nodes_jumped))
+    return f"{formats.significant(least.smallest_breaking_ms or 0.0)}{NO_BREAK}ms on {least.nodes_jumped} nodes"
+
+
+def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:
+    """One footnote for each line, with what it rests on."""
+    marks = []
+    for one in found:
+        told = [f"{one.verdict}, {one.shown.words}" if one.shown.of else str(one.verdict)]
+        told += [one.reason] if one.reason and one.verdict is not HazardVerdict.SAFE else []
+        marks.append(notes.number(f"{names.title(one.system)}, {one.fault}: {'; '.join(told)}."))
+    return tuple(dict.fromkeys(marks))

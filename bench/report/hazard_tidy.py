@@ -1,0 +1,123 @@
+"""A hazard campaign as tidy CSV: one row a trial, and one row a verdict; void runs stand among the trials."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.rows import HazardRun, TrialRow
+from bench.report.tidy import to_csv
+
+_TRIAL_COLUMNS = (
+    "run_id",
+    "scenario",
+    "system",
+    "repetition",
+    "trial",
+    "state",
+    "void_reason",
+    "ttl_ms",
+    "grants",
+    "writes",
+    "overlap_s",
+    "stale_accepted",
+    "stale_refused",
+    "lost_updates",
+    "token_pairs",
+    "token_faults",
+    "fence_faults",
+    "never_served",
+    "unknown",
+)
+_VERDICT_COLUMNS = (
+    "system",
+    "fault",
+    "hazard",
+    "verdict",
+    "shown",
+    "of_trials",
+    "upper_bound",
+    "stale_accepted_fence_off",
+    "stale_judged_fence_off",
+    "stale_accepted_fence_on",
+    "stale_judged_fence_on",
+    "unavailable",
+    "overlap_s_max",
+    "has_token",
+    "emulator",
+    "reason",
+    "evidence_runs",
+    "void_runs",
+)
+
+
+def trials_csv(hazards: HazardEvidence) -> str:
+    """One row a trial, with all its parameters and measures; a run without trials has one row, and says why."""
+    rows = [flat for run in hazards.runs for flat in _run(run)]
+    parameters = sorted({name for flat in rows for name in flat if name.startswith("parameter_")})
+    measures = sorted({name for flat in rows for name in flat if name.startswith("measured_")})
+    return to_csv(pd.DataFrame(rows, columns=[*_TRIAL_COLUMNS, *parameters, *measures]))
+
+
+def verdicts_csv(hazards: HazardEvidence) -> str:
+    """One row a system and fault, with the counts behind its verdict."""
+    rows = [
+        {
+            "system": one.system,
+            "fault": one.fault,
+            "hazard": str(one.hazard),
+            "verdict": str(one.verdict),
+            "shown": one.shown.seen,
+            "of_trials": one.shown.of,
+            "upper_bound": one.shown.upper,
+            "stale_accepted_fence_off": one.stale_without.seen,
+            "stale_judged_fence_off": one.stale_without.of,
+            "stale_accepted_fence_on": one.stale_with.seen,
+            "stale_judged_fence_on": one.stale_with.of,
+            "unavailable": one.unavailable.seen,
+            "overlap_s_max": one.overlap_ms_max / 1_000.0,
+            "has_token": one.has_token,
+            "emulator": one.emulator,
+            "reason": one.reason,
+            "evidence_runs": " ".join(one.evidence),
+            "void_runs": " ".join(lost.run_id for lost in one.void),
+        }
+        for one in hazards.verdicts
+    ]
+    return to_csv(pd.DataFrame(rows, columns=list(_VERDICT_COLUMNS)))
+
+
+def _run(run: HazardRun) -> list[Mapping[str, object]]:
+    plan = run.plan
+    common: dict[str, object] = {
+        "run_id": plan.run_id,
+        "scenario": plan.scenario,
+        "system": plan.system,
+        "repetition": plan.repetition,
+        "state": str(run.state),
+        "void_reason": f"{run.void_cause}: {run.void_reason}" if run.void else "",
+    }
+    if not run.trials:
+        return [{**common, **{f"parameter_{name}": value for name, value in plan.parameters.items()}}]
+    return [{**common, **_trial(row)} for row in run.trials]
+
+
+def _trial(row: TrialRow) -> Mapping[str, object]:
+    checked = row.checked
+    return {
+        "trial": row.trial.name,
+        "ttl_ms": row.ttl_ms,
+        "grants": checked.grants,
+        "writes": checked.writes,
+        "overlap_s": checked.overlap_ns / 1e9,
+        "stale_accepted": checked.stale_accepted,
+        "stale_refused": checked.stale_refused,
+        "lost_updates": checked.lost_updates,
+        "token_pairs": checked.token_pairs,
+        "token_faults": len(checked.token_faults),
+        "fence_faults": checked.fence_faults,
+        "never_served": checked.never_served,
+        "unknown": checked.unknown,
+        **{f"parameter_{name}": value for name, value in {**row.plan.parameters, **row.trial.parameters}.items()},
+        **{f"measured_{name}": value for name, value in row.trial.measures.items()},
+    }

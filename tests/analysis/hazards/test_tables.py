@@ -1,0 +1,131 @@
+"""Recovery, Redlock's tolerance, tokens, servers that are down, kinds of resource."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.analysis.cells import Absent
+from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.nodes import nodes_rows
+from bench.analysis.hazards.recovery import recovery_points, recovery_rows
+from bench.analysis.hazards.resources import resource_rows
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.tokens import TokenVerdict, token_rows
+from bench.analysis.hazards.tolerance import tolerance_rows
+from tests.analysis.hazards import records
+from tests.analysis.hazards.records import Staged, crash, jump
+
+
+def test_recovery_by_system_and_ttl_over_runs() -> None:
+    rows: list[TrialRow] = []
+    for number in range(1, 4):
+        run = records.run(records.plan("crash-recovery", "redis", number), crash(1000.0 + number), crash(2004.0, 2000))
+        rows += run.trials
+    rows += records.runs("crash-recovery", "etcd", crash(1350.0), crash(-1.0)).trials
+    short, long, never = recovery_rows(recovery_points(rows))
+    assert (short.system, short.ttl_ms, short.trials, short.never) == ("redis", 1000, 3, 0)
+    assert not isinstance(short.recovery_ms, Absent)
+    assert (short.recovery_ms.value, short.recovery_ms.runs) == (1002.0, 3)
+    assert short.by_ttl == pytest.approx(1.002)
+    assert long.ttl_ms == 2000
+    assert isinstance(never.recovery_ms, Absent)
+    assert "1 of 2" in never.recovery_ms.reason
+    assert never.longest_ms == 1350.0
+
+
+def test_the_tolerance_is_bracketed_by_what_broke_and_what_did_not() -> None:
+    run = records.runs(
+        "redlock-clock",
+        "redlock",
+        jump(550.0, True),
+        jump(9.0, False),
+        jump(14.0, True),
+        jump(13.0, False),
+        jump(550.0, False, nodes=2),
+        jump(305.0, True, ttl_ms=30_000),
+    )
+    two, three, half_a_minute = tolerance_rows(run.trials)
+    assert (two.nodes_jumped, two.broke, two.largest_survived_ms) == (2, False, 550.0)
+    assert (three.smallest_breaking_ms, three.largest_survived_ms, three.tried) == (14.0, 13.0, 4)
+    assert three.drift_ms == pytest.approx(7.0)
+    assert (half_a_minute.ttl_ms, half_a_minute.largest_survived_ms) == (30_000, None)
+
+
+@given(st.integers(1, 500), st.sets(st.integers(1, 550), min_size=1))
+def test_a_sharp_edge_is_found(edge: int, tried: set[int]) -> None:
+    run = records.runs("redlock-clock", "redlock", *(jump(float(by), by >= edge) for by in sorted(tried)))
+    (row,) = tolerance_rows(run.trials)
+    breaking = [by for by in tried if by >= edge]
+    assert row.smallest_breaking_ms == (min(breaking) if breaking else None)
+    assert row.largest_survived_ms == max((by for by in tried if by < edge), default=None)
+
+
+def test_token_sources_by_event() -> None:
+    rows = [
+        *records.runs(
+            "token-sources",
+            "redis",
+            Staged({"event": "contended"}, pairs=359),
+            Staged({"event": "entry_deleted"}, pairs=39, fell=39),
+        ).trials,
+        *records.runs("token-sources", "redlock", Staged({"event": "contended"}, token=False, grants=30)).trials,
+        *records.runs("token-sources", "etcd", Staged({"event": "contended"}, grants=1)).trials,
+        *records.runs("naive-fence", "redis-naive-fence", Staged(pairs=29, fell=10)).trials,
+    ]
+    got = {(row.system, row.event): row for row in token_rows(rows)}
+    assert got["redis", "contended"].verdict is TokenVerdict.RISES
+    assert got["redis", "contended"].faults.words == "0 of 359, ≤ 0.83 % at 95 %"
+    assert got["redis", "entry_deleted"].verdict is TokenVerdict.LIES
+    assert got["redis", "entry_deleted"].example is not None
+    assert got["redlock", "contended"].verdict is TokenVerdict.NONE
+    assert got["redlock", "contended"].source == ""
+    assert got["etcd", "contended"].verdict is TokenVerdict.NO_PAIRS
+    assert got["redis-naive-fence", "interleaved"].faults == Count(10, 29)
+
+
+def test_nodes_down_keep_limits_and_ways_apart() -> None:
+    def down(count: int, how: str, acquired: float, limit: int = 50, took_ms: float = 1.0) -> Staged:
+        parameters = {"nodes_down": count, "how": how, "node_timeout_ms": limit}
+        return Staged(parameters, {"nodes_down": float(count), "acquired": acquired, "acquire_ms": took_ms})
+
+    rows = nodes_rows(
+        [
+            *records.runs(
+                "nodes-down",
+                "redlock",
+                down(0, "kill", 1.0),
+                down(3, "kill", 0.0),
+                down(1, "hang", 1.0, 5, 5.4),
+                down(1, "hang", 1.0, 50, 50.5),
+            ).trials,
+            *records.runs("nodes-down", "etcd", down(1, "kill", 1.0)).trials,
+        ]
+    )
+    assert [(row.system, row.how, row.nodes_down, row.node_timeout_ms, row.acquired.seen) for row in rows] == [
+        ("redlock", "kill", 0, 50, 1),
+        ("redlock", "kill", 3, 50, 0),
+        ("redlock", "hang", 1, 5, 1),
+        ("redlock", "hang", 1, 50, 1),
+        ("etcd", "kill", 1, None, 1),
+    ]
+    assert [row.minority for row in rows] == [True, False, True, True, True]
+    assert isinstance(rows[1].acquire_ms, Absent)
+
+
+def test_a_resource_fences_if_it_refused_all_that_it_was_to_refuse() -> None:
+    rows = {
+        row.kind: row
+        for row in resource_rows(
+            [
+                *records.runs(
+                    "resources", "redis", Staged({"fence": True}, refused=1), Staged(accepted=1), resource="file"
+                ).trials,
+                *records.runs("resources", "redis", Staged({"fence": True}, accepted=1), resource="s3-object").trials,
+                *records.runs(
+                    "resources", "redis", Staged({"fence": True}, refused=1, fence_faults=1), resource="etcd-txn"
+                ).trials,
+            ]
+        )
+    }
+    assert {kind: row.fences for kind, row in rows.items()} == {"file": True, "s3-object": False, "etcd-txn": False}
+    assert rows["file"].accepted_without == Count(1, 1)
