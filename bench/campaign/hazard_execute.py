@@ -29,7 +29,7 @@ LANES_AT_ONCE = 4
 
 
 class HazardsIncomplete(LockbenchError):
-    """Some runs have no history; the finished ones are kept."""
+    """Some runs have no findings; the finished ones are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def finish_hazards(
 
     def ended(end: HazardRunEnd) -> None:
         on_run_end(end)
-        if end.state is RunState.FAILED:
+        if end.state is not RunState.CHECKED:
             failed.append(end)
 
     with open_lab(supervisor.home, _specs(sets), progress) as lab:
@@ -84,7 +84,7 @@ def finish_hazards(
     if failed:
         first, campaign = failed[0], folder.campaign
         raise HazardsIncomplete(
-            f"{len(failed)} of {len(campaign.runs)} runs have no history; the others are kept in {folder.path}. "
+            f"{len(failed)} of {len(campaign.runs)} runs have no findings; the others are kept in {folder.path}. "
             f"The first: {first.plan.run_id}: {first.note}. Its log: {folder.run(first.plan.run_id).log_path}. "
             f"`lockbench hazard run --resume {campaign.campaign_id}` plays what is missing"
         )
@@ -166,12 +166,13 @@ class _Lanes:
         except LockbenchError as failure:
             run.write(Failed(phase="staging", reason=str(failure)))
             return HazardRunEnd(plan, run.state, str(failure))
+        else:
+            run.write(history)
+            return _check(plan, run)
         finally:
             for name in sets:
                 if self._lab.servers(name).broken():
                     self._lab.servers(name).mend()
-        run.write(history)
-        return _check(plan, run)
 
     def _tell(self, plan: HazardPlan, trial: str) -> None:
         with self._telling:
@@ -180,6 +181,10 @@ class _Lanes:
 
 def _check(plan: HazardPlan, run: HazardRunFolder) -> HazardRunEnd:
     history = run.history
-    checked = check_history(history, history.staging)
+    try:
+        checked = check_history(history, history.staging)
+    except ValueError as contradiction:
+        # The history is kept: it says something of the recorder, and nothing of the lock.
+        return HazardRunEnd(plan, run.state, f"the history contradicts itself: {contradiction}")
     run.write(checked)
     return HazardRunEnd(plan, run.state, "; ".join(checked.staging), checked)

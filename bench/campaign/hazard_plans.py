@@ -1,7 +1,7 @@
 """Which hazard runs: scenarios x systems x their grid, in a seeded order.
 
-Safety shows in a single run, so the quick set plays each combination once. The full set plays a larger grid, and most of
-it six times, since times (recovery, hazard windows) need intervals over runs.
+Safety shows in a single run, so the quick set plays each combination once. The full set plays a larger grid, and most
+of it six times, since times (recovery, hazard windows) need intervals over runs.
 """
 
 import random
@@ -32,20 +32,16 @@ def plan_hazards(
     mode: str,
     repetitions: int | None,
     seed: int,
-    explicit: bool = False,
 ) -> HazardCampaign:
     """The campaign. `systems` may hold `all`: those that each scenario names for the mode.
 
-    `repetitions` None: as mode and scenario say. `explicit`: the scenarios were named one by one, so that also those outside the quick set are played. Raises
-    LockbenchError for a system that none of the scenarios is about.
+    `repetitions` None: as mode and scenario say. Raises LockbenchError for a system that no scenario is about.
     """
     cells = []
     for scenario in scenarios:
         grid = scenario.full if mode == FULL else scenario.quick
-        if grid is None and not explicit:
-            continue
-        for name in _systems_of(scenario, systems, mode):
-            cells += [(scenario.name, name, values) for values in scenario.combinations(grid or {}, name)]
+        for name in _systems_of(scenario, systems):
+            cells += [(scenario.name, name, values) for values in scenario.combinations(grid, name)]
     if not cells:
         about = ", ".join(dict.fromkeys(name for one in scenarios for name in one.systems))
         raise LockbenchError(f"nothing to play on {', '.join(systems)}: these scenarios are about {about}")
@@ -81,10 +77,10 @@ def plan_hazards(
     )
 
 
-def _systems_of(scenario: Scenario, wanted: Sequence[str], mode: str) -> Sequence[str]:
+def _systems_of(scenario: Scenario, wanted: Sequence[str]) -> Sequence[str]:
     for name in wanted:
         if name != "all":
             system(name)  # raises for a name that does not exist
     if "all" in wanted:
-        return scenario.quick_systems if mode == QUICK and scenario.quick_systems else scenario.systems
+        return scenario.systems
     return [name for name in scenario.systems if name in wanted]

@@ -82,7 +82,6 @@ def run(
     mode = FULL if full else QUICK
     campaign_id = name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hazards-{mode}"
     wanted = [one.strip() for one in systems.split(",") if one.strip()]
-    explicit = "all" not in scenarios
     campaign = plan_hazards(
         campaign_id,
         choose_scenarios(scenarios),
@@ -90,7 +89,6 @@ def run(
         mode,
         repetitions or None,
         seed or secrets.randbits(31),
-        explicit,
     )
     with _told_how_to_resume(campaign_id), _shown_runs(len(campaign.runs)) as (step, ended):
         folder = run_hazards(campaign, Store.default(), Supervisor.default(), progress=step, on_run_end=ended)

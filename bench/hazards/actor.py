@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.hazards.clocks.client import ShiftedClock
 from bench.hazards.resources.base import Attempt, OfTheLock, Resource, ResourceUnreachable, Rule, WriteRefused
 from bench.hazards.resources.registry import open_resource
 from bench.servers.endpoint import Endpoint
@@ -39,7 +38,6 @@ class Actor:
     def __init__(self, name: str, say: Callable[..., None]) -> None:
         self._name = name
         self._say = say
-        self._clock = ShiftedClock()
         self._client: LockClient | None = None
         self._client_calls = threading.Lock()  # a client is used by one thread at a time
         self._resource: Resource | None = None
@@ -92,7 +90,6 @@ class Actor:
             client=f"{self._name}-{os.getpid()}-{self._sessions}",  # no two sessions may have a grant of one name
             ttl_ms=ttl_ms,
             call_timeout_ms=call_timeout_ms,
-            clock=self._clock,
             variant={**entry.client_variant, **variant},
         )
         self._client = entry.client_class.open(Endpoint.from_tree(endpoint), options)
@@ -120,7 +117,6 @@ class Actor:
         self._stop_watchdog()
         with self._changes:
             self._play, self._grant, self._believing, self._value_read = play, None, False, 0
-        self._clock.back()
         return {"outcome": "begun"}
 
     def do_acquire(self, ttl_ms: int, timeout_ms: int, wait: str, watchdog_ms: float = 0.0) -> dict[str, Any]:
@@ -260,10 +256,9 @@ class Actor:
             self.do_release()
         return {"outcome": "contended", "tally": tally}
 
-    def do_shift_clock(self, offset_ms: float) -> dict[str, Any]:
-        """Set this client's wall clock off by `offset_ms`; its monotonic clock goes on as it is."""
-        self._clock.step(offset_ms)
-        return {"outcome": "shifted"}
+    def do_tell_time(self) -> dict[str, Any]:
+        """How far this process's wall clock is ahead of its monotonic one."""
+        return {"outcome": "told", "ahead_ns": time.time_ns() - time.monotonic_ns()}
 
     def do_close(self) -> dict[str, Any]:
         """End the session, as a well-behaved client does."""

@@ -23,7 +23,6 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
                        which the history shows overlapping beliefs, by halving, to within `grain`; each value tried is
                        a trial. One that was not as staged is played anew, `again` times at most, and says so
     per_system         system: {parameter: default}, where one needs another TTL
-    exclusive          false where beliefs overlap by design
     resource           the kind of resource, or "$parameter"
     steps              one after the other:
         {actor: A, do: verb, ...}          ask, and wait for the answer; `later: true` does not wait, the answer is
@@ -54,7 +53,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -153,9 +152,8 @@ class Scenario(_Model):
     claims: tuple[str, ...] = ()
     actors: dict[str, ActorPart]
     parameters: dict[str, Scalar]
-    quick: dict[str, list[Scalar]] | None = Field(default_factory=dict)  # null: not in the quick set
+    quick: dict[str, list[Scalar]] = Field(default_factory=dict)
     full: dict[str, list[Scalar]] = Field(default_factory=dict)
-    quick_systems: tuple[str, ...] = ()  # empty: all
     trials: dict[str, list[Scalar]] = Field(default_factory=dict)
     full_trials: dict[str, list[Scalar]] = Field(default_factory=dict)  # instead of `trials` in the full set
     where: tuple[When, ...] = ()
@@ -163,10 +161,8 @@ class Scenario(_Model):
     search: Search | None = None
     per_system: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
     server_variant: dict[str, str] = Field(default_factory=dict)
-    exclusive: bool = True
     full_repetitions: int = Field(default=6, ge=1)
     resource: str = "referee"
-    hazard: Literal["two holders", "token order", "availability", "lost lock", "recovery"] = "two holders"
     steps: tuple[Step, ...]
 
     @model_validator(mode="after")
@@ -175,7 +171,7 @@ class Scenario(_Model):
             raise ValueError("parameters need a ttl_ms")
         known = {*self.parameters, "system"}
         places: dict[str, Mapping[str, object]] = {
-            "quick": self.quick or {},
+            "quick": self.quick,
             "full": self.full,
             "trials": self.trials,
             "full_trials": self.full_trials,

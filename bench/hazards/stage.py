@@ -300,7 +300,6 @@ class Stage:
             faults=tuple(sorted(self._faults, key=lambda window: window.began_ns)),
             measures=dict(self._measures),
             notes=dict(self._notes),
-            exclusive=self._setting.scenario.exclusive,
         )
 
 

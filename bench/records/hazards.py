@@ -138,7 +138,6 @@ class Trial(_Record):
     faults: tuple[FaultWindow, ...] = ()
     measures: dict[str, float] = Field(default_factory=dict)  # units last in names
     notes: dict[str, str] = Field(default_factory=dict)  # what a system told, in words
-    exclusive: bool = True  # False: beliefs may overlap by design (no lock was meant to exclude here)
 
 
 class HazardHistory(_Record):

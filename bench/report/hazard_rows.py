@@ -188,26 +188,27 @@ def _rank(value: Scalar | None) -> tuple[int, float, str]:
 
 def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[str, Scalar | None]) -> Row:
     first, checked = trials[0], [row.checked for row in trials]
-    exclusive = first.trial.exclusive and first.scenario not in _TOKEN_SCENARIOS
+    excludes = first.scenario not in _TOKEN_SCENARIOS
     return Row(
         system=first.system,
         parameters={name: NOTHING if value is None else value_words(value) for name, value in values.items()},
         trials=len(trials),
-        overlap_s=tuple(one.overlap_ns / 1e9 for one in checked) if exclusive else (),
+        overlap_s=tuple(one.overlap_ns / 1e9 for one in checked) if excludes else (),
         stale_accepted=sum(one.stale_accepted for one in checked),
         stale_refused=sum(one.stale_refused for one in checked),
         lost_updates=sum(one.lost_updates for one in checked),
         token_faults=sum(len(one.token_faults) for one in checked),
         token_pairs=sum(one.token_pairs for one in checked),
-        measures=_measures(trials),
+        measures=_measures(trials, [one for one in hazards.trials if one.scenario == first.scenario]),
         verdict=_verdict(hazards, trials),
         evidence=run_ids(trials),
     )
 
 
-def _measures(trials: Sequence[TrialRow]) -> Mapping[str, tuple[str, str]]:
+def _measures(trials: Sequence[TrialRow], every: Sequence[TrialRow]) -> Mapping[str, tuple[str, str]]:
+    """The measures of a row's trials; `every` trial of the scenario decides which ones only say yes or no."""
     told = dict.fromkeys(name for row in trials for name in row.trial.measures)
-    return {name: _times(trials, name).words for name in told if not _only_repeats(trials, name)}
+    return {name: _times(trials, name, every).words for name in told if not _only_repeats(trials, name)}
 
 
 def _only_repeats(trials: Sequence[TrialRow], name: str) -> bool:
@@ -215,11 +216,11 @@ def _only_repeats(trials: Sequence[TrialRow], name: str) -> bool:
     return all(row.measure(name) in (None, row.parameter(name)) for row in trials)
 
 
-def _times(trials: Sequence[TrialRow], name: str) -> Times:
+def _times(trials: Sequence[TrialRow], name: str, every: Sequence[TrialRow]) -> Times:
     values = [row.trial.measures[name] for row in trials if name in row.trial.measures]
     timed = name.rpartition("_")[2] in _UNITS
     came = [value for value in values if not (timed and value == _NEVER_MS)]
-    yes_or_no = not timed and set(values) <= {0.0, 1.0}
+    yes_or_no = not timed and {row.measure(name) for row in every} <= {0.0, 1.0, None}
     return Times(tuple(came), len(values) - len(came), yes_or_no)
 
 

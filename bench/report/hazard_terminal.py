@@ -16,8 +16,9 @@ from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_wor
 from bench.report.hazard_verdicts import EXPLANATION, WINDOW_HEADER, Block, blocks, count_words, window_lines
 from bench.report.terminal import compact_table
 
-_MEASURES_APART = 4  # more than that in columns of their own leave no room for the others
-_SYSTEM_COLUMNS, _VERDICT_COLUMNS = 12, 12
+_MEASURES_APART, _COLUMNS_APART = 4, 9  # more than that leave no room for each other
+_SYSTEM_COLUMNS, _VERDICT_COLUMNS, _MEASURED_COLUMNS = 12, 13, 44
+_MEASURED_LEAST = 18
 _FULL_BLOCK = 6  # systems beside each other: each gets what is left
 _STYLES = {
     str(HazardVerdict.SAFE): "green",
@@ -46,7 +47,7 @@ def _parts(hazards: HazardEvidence) -> Iterable[RenderableType]:
         yield from _scenario(one)
         if one.scenario == last_pause and hazards.window_fits:
             yield _window(hazards)
-    if any(len(row.overlap_s) > 1 for one in tables for row in one.rows):
+    if any(_repeated(one) for one in tables):
         yield Padding(Styled("Times are medians, with the range of the trials below.", style="dim"), (0, 0, 1, 1))
     for block in blocks(hazards):
         yield _verdicts(block)
@@ -56,9 +57,10 @@ def _parts(hazards: HazardEvidence) -> Iterable[RenderableType]:
 
 def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
     table = compact_table(f"{one.scenario}: {one.fault}" if one.fault != one.scenario else one.scenario, dense=True)
-    table.add_column("System", max_width=_SYSTEM_COLUMNS, overflow="fold")
+    longest = max((len(word) for row in one.rows for word in row.title.split()), default=1)
+    table.add_column("System", min_width=longest, max_width=max(longest, _SYSTEM_COLUMNS))
     for name in one.parameters:
-        table.add_column(label(name), justify="right", max_width=14, overflow="fold")
+        table.add_column(label(name), justify="right", max_width=22, overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     if one.has_overlaps:
         table.add_column("overlap, s", justify="right", max_width=11, overflow="fold")
@@ -68,12 +70,12 @@ def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
     if one.has_lost_updates:
         table.add_column("lost updates", justify="right", max_width=7)
     if one.has_tokens:
-        table.add_column("token faults", justify="right", max_width=11)
+        table.add_column("token faults", justify="right", max_width=max(6, *(len(_tokens(row)) for row in one.rows)))
     if _apart(one):
         for name in one.measures:
             table.add_column(label(name), justify="right", max_width=13, overflow="fold")
     elif one.measures:
-        table.add_column("measured", overflow="fold")
+        table.add_column("measured", min_width=_MEASURED_LEAST, max_width=_MEASURED_COLUMNS, overflow="fold")
     table.add_column("verdict", max_width=_VERDICT_COLUMNS)
     notes: list[str] = []
     before = None
@@ -103,19 +105,28 @@ def _cells(one: ScenarioTable, row: Row, note: int, *, first: bool, told: bool) 
     if one.has_lost_updates:
         yield _count(row, row.lost_updates, "red")
     if one.has_tokens:
-        yield f"{row.token_faults} of {row.token_pairs}" if row.token_pairs else ""
+        yield _tokens(row)
     if _apart(one):
         for name in one.measures:
             yield _below(*row.measures.get(name, ("", "")))
     elif one.measures:
-        yield "\n".join(f"{label(name)}: {on_one_line(*words)}" for name, words in row.measures.items())
+        yield "; ".join(f"{label(name)} {on_one_line(*words)}" for name, words in row.measures.items())
     verdict = f"{VOID} [{note}]" if row.void else (row.verdict or NOTHING) if told else ""
     yield Styled(verdict, style="dim" if row.void else _STYLES.get(row.verdict, ""))
 
 
+def _tokens(row: Row) -> str:
+    return f"{row.token_faults} of {row.token_pairs}" if row.token_pairs else ""
+
+
+def _repeated(one: ScenarioTable) -> bool:
+    return any(len(row.overlap_s) > 1 for row in one.rows)
+
+
 def _apart(one: ScenarioTable) -> bool:
     """Has each measure room for a column of its own?"""
-    return len(one.measures) <= _MEASURES_APART
+    others = one.has_overlaps + 2 * one.has_stale_writes + one.has_lost_updates + one.has_tokens
+    return len(one.measures) <= _MEASURES_APART and len(one.parameters) + len(one.measures) + others <= _COLUMNS_APART
 
 
 def _below(middle: str, spread: str) -> Styled:

@@ -92,11 +92,12 @@ def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
 def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
     """What was played, on which machine and servers."""
     campaign, machine = hazards.campaign, hazards.environment
+    # Variants of a system share its servers: each version is told once, under the first system that has it.
     servers: dict[str, str] = {}
-    for run in hazards.runs:
+    for run in sorted(hazards.runs, key=lambda run: (names.position(run.system), run.system, run.plan.position)):
         if run.facts is not None:
-            servers.setdefault(run.system, f"{names.title(run.system)} {run.facts.version} ({run.source})")
-    versions = "; ".join(servers[name] for name in sorted(servers, key=lambda name: (names.position(name), name)))
+            servers.setdefault(run.facts.version, f"{names.title(run.system)} {run.facts.version} ({run.source})")
+    versions = "; ".join(servers.values())
     used = sum(not run.void for run in hazards.runs)
     return (
         ("Hazard campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),

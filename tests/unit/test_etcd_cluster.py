@@ -2,6 +2,9 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import grpc
@@ -50,6 +53,49 @@ def test_what_may_have_happened_is_not_refused(code: grpc.StatusCode) -> None:
 @pytest.mark.parametrize("code", [grpc.StatusCode.NOT_FOUND, grpc.StatusCode.RESOURCE_EXHAUSTED])
 def test_what_etcd_rejected_is_refused(code: grpc.StatusCode) -> None:
     assert failure(code).refused
+
+
+@contextmanager
+def _watch_that_ends(code: grpc.StatusCode, details: str) -> Iterator[Cluster]:
+    """A cluster of one member, which ends every watch in this way."""
+
+    def end(_: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        context.abort(code, details)
+        yield b""
+
+    server = grpc.server(ThreadPoolExecutor(2))
+    handler = grpc.unary_stream_rpc_method_handler(end)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("etcdserverpb.Watch", {"Watch": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    cluster = Cluster(Endpoint((("127.0.0.1", port),)), ClientOptions(call_timeout_ms=1_000))
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        server.stop(None).wait()
+
+
+@pytest.mark.parametrize(
+    ("code", "details"),
+    [
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded"),
+        (grpc.StatusCode.UNKNOWN, "context deadline exceeded"),  # etcd 3.4 may be quicker than our own clock
+    ],
+)
+def test_a_stream_that_ends_at_our_deadline_has_not_failed(code: grpc.StatusCode, details: str) -> None:
+    with _watch_that_ends(code, details) as cluster, cluster.stream("watch", etcdrpc.WatchRequest(), 5_000) as answers:
+        next(answers)
+
+
+@pytest.mark.parametrize("details", ["", "etcdserver: no leader", "context canceled"])
+def test_a_stream_that_ends_otherwise_has(details: str) -> None:
+    with (
+        _watch_that_ends(grpc.StatusCode.UNKNOWN, details) as cluster,
+        pytest.raises(CallFailed, match=f"UNKNOWN: {details}$"),
+        cluster.stream("watch", etcdrpc.WatchRequest(), 5_000) as answers,
+    ):
+        next(answers)
 
 
 def test_a_closed_cluster_opens_no_channel_again() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.nodes import nodes_down_of
 from bench.analysis.hazards.rows import TrialRow, stale_count
-from bench.analysis.hazards.subjects import Hazard, refused_by_itself
+from bench.analysis.hazards.subjects import Hazard, believed_on_ms, refused_by_itself, subject_of, told_too_late
 from bench.analysis.hazards.vocabulary import HazardVerdict
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def reason_for(
     if verdict is HazardVerdict.NOT_MEASURED:
         told += dict.fromkeys(f"void: {one.cause}" for one in void) or ["no trial could have shown it"]
     elif verdict is HazardVerdict.SAFE:
-        told += [_seen(hazard, shown), pinned(rows), _harmless(rows), _outlived(rows)]
+        told += [_seen(hazard, shown), pinned(rows), _harmless(rows), _outlived(rows), _told_after(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         told += [f"nobody got the lock in {unavailable.words}", _stopped(rows), _outlived(rows)]
     elif verdict is HazardVerdict.UNSAFE:
@@ -80,8 +80,14 @@ def _outlived(rows: Sequence[TrialRow]) -> str:
     if not told:
         return ""
     count = Count.over(bool(value) for value in told)
-    lost = "" if count.seen == count.of else ", else its holder was told before the next"
+    lost = "" if count.seen == count.of else ", else its holder was told"
     return f"the lock outlived it in {count.seen} of {count.of}{lost}"
+
+
+def _told_after(rows: Sequence[TrialRow]) -> str:
+    """By how much a holder that looks all the time came to know too late; "" where none did."""
+    late_ms = max((believed_on_ms(row) for row in rows if subject_of(row.scenario).shows is told_too_late), default=0.0)
+    return f"a holder was told at most {late_ms:,.0f} ms after the next grant, looking every 5 ms" if late_ms else ""
 
 
 def _stopped(rows: Sequence[TrialRow]) -> str:

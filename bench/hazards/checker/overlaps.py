@@ -17,11 +17,7 @@ from bench.records.hazards import Overlap, Trial
 
 
 def overlaps_of(trial: Trial) -> tuple[Overlap, ...]:
-    """At most one a grant, by key and instant. None where beliefs may overlap by design."""
-    return tuple(_overlaps(trial)) if trial.exclusive else ()
-
-
-def _overlaps(trial: Trial) -> list[Overlap]:
+    """At most one a grant, by key and instant."""
     found = []
     for key, beliefs in by_key(trial.beliefs).items():
         longest, longest_until_ns = None, 0
@@ -41,7 +37,7 @@ def _overlaps(trial: Trial) -> list[Overlap]:
                 )
             if longest is None or until_ns > longest_until_ns:
                 longest, longest_until_ns = belief, until_ns
-    return found
+    return tuple(found)
 
 
 def union_ns(overlaps: Sequence[Overlap]) -> int:

@@ -6,10 +6,10 @@ ways:
     by real time    G was told before G' was asked for: `from_ns` of G <= `asked_ns` of G'. This holds for any lock
                     (Herlihy & Wing 1990).
     by exclusion    G's client had stopped believing before that of G' began: `until_ns` of G <= `from_ns` of G'. This
-                    is how the grants of waiters are judged, who asked long before. It supposes that the lock excludes
-                    (so it is not used where `exclusive` is false), and that G' was told in time (see `told_in_time`):
-                    a client stopped between the drawing of its token and the reading of it is told late of an old
-                    grant, whose smaller token is what a fence is there for, and no fault of the token's source.
+                    is how the grants of waiters are judged, who asked long before. It supposes that G' was told in
+                    time (see `told_in_time`): a client stopped between the drawing of its token and the reading of it
+                    is told late of an old grant, whose smaller token is what a fence is there for, and no fault of the
+                    token's source.
 
 Each grant is compared with the greatest token of all grants proven earlier than it, and not only with its neighbour:
 that is what a fenced resource compares it with, and no fault is hidden by a grant whose place is not proven. A grant
@@ -32,8 +32,7 @@ def token_faults_of(trial: Trial) -> tuple[int, tuple[TokenFault, ...]]:
         told = [(belief, belief.token) for belief in in_told_order(beliefs) if belief.token is not None]
         greatest = _Greatest(told)
         for later, token in told:
-            by_exclusion = trial.exclusive and told_in_time(later, disturbances)
-            proven = greatest.before(later, by_exclusion)
+            proven = greatest.before(later, told_in_time(later, disturbances))
             if proven is None:
                 continue
             pairs += 1

@@ -108,18 +108,3 @@ def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> In
         return time.monotonic_ns()
 
     return InForce(began_ns, f"{len(proxies)} proxies wait for a request that names the key", over)
-
-
-def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
-    """Set the actor's wall clock ahead by `by` (behind, where negative). Its monotonic clock goes on as it is."""
-    offset_ms = float(arguments["by_ms"])
-    actor = scene.cast.actor(target)
-    scene.cast.ask(target, "shift_clock", offset_ms=offset_ms)
-    began_ns = time.monotonic_ns()
-
-    def over() -> int:
-        if actor.alive:
-            scene.cast.ask(target, "shift_clock", offset_ms=0.0)
-        return time.monotonic_ns()
-
-    return InForce(began_ns, "answered by the actor", over, offset_ms, "ms")

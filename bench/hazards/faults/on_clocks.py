@@ -1,4 +1,4 @@
-"""Steps of the wall clock of running servers. Their monotonic clocks, and all other processes', go on as they are."""
+"""Steps of the wall clock of running servers and clients. Monotonic clocks, and all other processes, stay as they are."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,14 +7,17 @@ from typing import Any
 
 from bench.errors import LockbenchError
 from bench.hazards.clocks.observed import seen_offset
+from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.server_clock import ServerClock
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.targets import nodes_of, servers_of
 from bench.hazards.lab.servers import LabServers
 
+CLIENT_WITHIN_MS = 50.0  # two looks at two clocks of one actor are not at one instant
+
 
 class ClockNotSeen(LockbenchError):
-    """A server tells another time than the one that was set: the fault is not in force, or not over."""
+    """A server or client tells another time than the one that was set: the fault is not in force, or not over."""
 
 
 def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -50,6 +53,30 @@ def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFor
         return ended_ns
 
     return InForce(time.monotonic_ns(), told, over, by_ms, "ms", ", ".join(names))
+
+
+def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
+    """Step the wall clock of one actor's process, its client library's included, ahead `by` so much (back, where
+    negative). In force once the actor itself tells the new time."""
+    actor, by_ms = scene.cast.actor(target), float(arguments["by_ms"])
+    true_ns = time.time_ns() - time.monotonic_ns()
+    clock = ProcessClock(actor.pid)
+    clock.set(round(by_ms * 1e3))
+
+    def told(offset_ms: float) -> str:
+        seen_ms = (scene.cast.ask(target, "tell_time")["ahead_ns"] - true_ns) / 1e6
+        if abs(seen_ms - offset_ms) > CLIENT_WITHIN_MS:
+            raise ClockNotSeen(f"{target} was set {offset_ms:+g} ms off, and is {seen_ms:+.1f} ms")
+        return f"{target} is {seen_ms:+.1f} ms off, by its own clocks"
+
+    def over() -> int:
+        if actor.alive:
+            clock.restore()
+            told(0.0)
+        return time.monotonic_ns()
+
+    confirmed = told(by_ms)
+    return InForce(time.monotonic_ns(), confirmed, over, by_ms, "ms")
 
 
 def _seen(scene: Scene, servers: LabServers, names: Sequence[str], offset_ms: float) -> str:

@@ -12,7 +12,7 @@ FAULTS: Mapping[str, Strike] = {
     "partition": on_actors.partition,
     "slow_link": on_actors.slow_link,
     "swallow_reply": on_actors.swallow_reply,
-    "client_clock": on_actors.client_clock,
+    "client_clock": on_clocks.client_clock,
     "restart": on_servers.restart,
     "erase": on_servers.erase,
     "touch": on_servers.touch,

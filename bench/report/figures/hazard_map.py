@@ -45,7 +45,7 @@ class _Kind:
 
 
 _KINDS: Mapping[PauseOutcome, _Kind] = {
-    PauseOutcome.ONE_HOLDER: _Kind("one holder at a time", "#ffffff", "\u00b7"),
+    PauseOutcome.ONE_HOLDER: _Kind("one holder at a time", "#ffffff", "1"),
     PauseOutcome.REFUSED: _Kind("two holders, late write refused", "#56B4E9", "R", "////"),
     PauseOutcome.UNSEEN: _Kind("two holders, no late write", "#F0E442", "2", "...."),
     PauseOutcome.ACCEPTED: _Kind("two holders, late write accepted", "#D55E00", "A", ink="white"),

@@ -38,7 +38,8 @@ _NOTHING = "Nothing to draw: no run of this campaign stopped a holder and counts
 def hazard_window(hazards: HazardEvidence) -> Drawing:
     """Draw every counted trial that stopped a holder: above the window itself, below how far it is off the line."""
     points, fits = hazards.window_points, hazards.window_fits
-    title, caption = _title(fits), _caption(hazards)
+    overlapping = _overlapping(points)
+    title, caption = _title(fits, overlapping), _caption(hazards)
     with house_style():
         below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
         height_in = below_in + _LOWER_IN + _GAP_IN + _UPPER_IN + 0.42
@@ -49,9 +50,9 @@ def hazard_window(hazards: HazardEvidence) -> Drawing:
             lower = _place(figure, below_in, _LOWER_IN)
             upper = _place(figure, below_in + _LOWER_IN + _GAP_IN, _UPPER_IN)
             _windows(upper, points)
-            _differences(lower, points, [fit.system for fit in fits])
+            _differences(lower, points)
             lower.set_xlim(upper.get_xlim())
-            _legend(figure, fits, 1.0 - 0.4 / height_in)
+            _legend(figure, points, fits, 1.0 - 0.4 / height_in)
         else:
             figure.text(0.1 / _WIDTH_IN, 0.6, _NOTHING, fontsize=8.5)
     runs = dict.fromkeys(point.run_id for point in points)
@@ -61,6 +62,12 @@ def hazard_window(hazards: HazardEvidence) -> Drawing:
 def _place(figure: Figure, bottom_in: float, height_in: float) -> Axes:
     whole_in = float(figure.get_size_inches()[1])
     return figure.add_axes((_LEFT_IN / _WIDTH_IN, bottom_in / whole_in, _PLOT_IN / _WIDTH_IN, height_in / whole_in))
+
+
+def _overlapping(points: Sequence[WindowPoint]) -> list[str]:
+    """The systems on which two clients held the lock at once, in table order."""
+    found = {point.system for point in points if point.overlap_ms}
+    return sorted(found, key=lambda name: (names.position(name), name))
 
 
 def _beyond_s(point: WindowPoint) -> float:
@@ -91,11 +98,10 @@ def _windows(axes: Axes, points: Sequence[WindowPoint]) -> None:
     axes.tick_params(labelbottom=False)
 
 
-def _differences(axes: Axes, points: Sequence[WindowPoint], systems: Sequence[str]) -> None:
+def _differences(axes: Axes, points: Sequence[WindowPoint]) -> None:
     """Only pauses longer than the TTL, and only locks that two clients held at once: the others stay at zero above."""
-    overlapping = {point.system for point in points if point.overlap_ms}
-    shown = [point for point in points if point.pause_ttls > _JUST_BEYOND and point.system in overlapping]
-    order = [system for system in systems if system in overlapping]
+    order = _overlapping(points)
+    shown = [point for point in points if point.pause_ttls > _JUST_BEYOND and point.system in order]
     for point in shown:
         shift = _DODGE_POINTS * (order.index(point.system) - (len(order) - 1) / 2.0)
         _mark(axes, point, _beyond_s(point), point.difference_ms, shift)
@@ -126,10 +132,12 @@ def _mark(axes: Axes, point: WindowPoint, x: float, y: float, shift_points: floa
     )
 
 
-def _legend(figure: Figure, fits: Sequence[WindowFit], top: float) -> None:
+def _legend(figure: Figure, points: Sequence[WindowPoint], fits: Sequence[WindowFit], top: float) -> None:
+    fitted = {fit.system: fit for fit in fits}
+    systems = sorted({point.system for point in points}, key=lambda name: (names.position(name), name))
     handles = []
-    for fit in fits:
-        style = look(fit.system)
+    for system in systems:
+        style = look(system)
         handles.append(
             Line2D(
                 [],
@@ -139,7 +147,7 @@ def _legend(figure: Figure, fits: Sequence[WindowFit], top: float) -> None:
                 color=style.colour,
                 markerfacecolor=style.face,
                 markersize=6,
-                label=_words(fit),
+                label=_words(system, fitted.get(system), overlapping=system in _overlapping(points)),
             )
         )
     figure.legend(
@@ -154,12 +162,14 @@ def _legend(figure: Figure, fits: Sequence[WindowFit], top: float) -> None:
     )
 
 
-def _words(fit: WindowFit) -> str:
+def _words(system: str, fit: WindowFit | None, *, overlapping: bool) -> str:
     """The name, how far off the line, and why: what cannot overlap at all is said in words."""
-    told = [names.title(fit.system)]
-    if not fit.points or fit.median_difference_ms is None or fit.median_difference_ttls is None:
+    told = [names.title(system)]
+    if fit is None:
+        told.append("single pauses only")
+    elif fit.median_difference_ms is None or fit.median_difference_ttls is None:
         told.append(fit.reason)
-    elif not _overlapped(fit):
+    elif not overlapping:
         told.append(f"never two holders, {formats.counted([fit.points], 'pause')} beyond the TTL: {fit.reason}")
     else:
         told.append(
@@ -169,21 +179,14 @@ def _words(fit: WindowFit) -> str:
     return "\n".join(line for part in told for line in textwrap.wrap(part, _LEGEND_CHARACTERS))
 
 
-def _overlapped(fit: WindowFit) -> bool:
-    """Did any pause beyond the TTL give two holders? A fit without a slope had one length of pause only."""
-    return fit.signed_difference_ms is not None and any(
-        value.pause_ttls > 1.0 and getattr(value.overlap_ms, "value", 0.0) > 0.0 for value in fit.at
-    )
-
-
-def _title(fits: Sequence[WindowFit]) -> str:
-    overlapping = [fit for fit in fits if _overlapped(fit)]
-    if not overlapping:
+def _title(fits: Sequence[WindowFit], overlapping: Sequence[str]) -> str:
+    told = [fit for fit in fits if fit.system in overlapping]
+    if not told:
         return f"The hazard window against pause {MINUS} TTL"
-    near = sum(fit.on_the_line for fit in overlapping)
+    near = sum(fit.on_the_line for fit in told)
     return (
         f"Two holders for pause {MINUS} TTL, to within {_TOLERATED} of the TTL: "
-        f"{near} of {len(overlapping)} systems that can have two"
+        f"{near} of {len(told)} systems that can have two"
     )
 
 
@@ -194,7 +197,9 @@ def _caption(hazards: HazardEvidence) -> str:
     runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in points), SCENARIOS)
     ttls = formats.spread(sorted({point.ttl_ms for point in points}))
     off = [
-        f"{names.title(fit.system)}: {fit.reason}." for fit in hazards.window_fits if _overlapped(fit) and fit.reason
+        f"{names.title(fit.system)}: {fit.reason}."
+        for fit in hazards.window_fits
+        if fit.system in _overlapping(points) and fit.reason
     ]
     return " ".join(
         (

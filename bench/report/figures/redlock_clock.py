@@ -26,7 +26,7 @@ from bench.report.style import DASHED, DOTTED, MUTED, house_style
 _WIDTH_IN = 7.6
 _LEFT_IN, _RIGHT_IN, _BETWEEN_IN, _LEGEND_AT_IN = 0.72, 1.75, 0.2, 1.62
 _CONTENT_IN = 3.0
-_DODGE = 0.13  # of the distance between two TTLs
+_DODGE = 0.15  # of the distance between two TTLs
 _CLAIM = ("redlock", "clock_skew")
 # What the algorithm sets aside for drifting clocks, as its authors have it: 1 % of the TTL and 2 ms.
 _DRIFT_SHARE, _DRIFT_MS = 0.01, 2.0
@@ -116,7 +116,7 @@ def _panel(
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}" if y >= 1.0 else f"{y:g}"))
     axes.set_xlabel("TTL, s")
 
 
@@ -138,7 +138,7 @@ def _legend(
         mine = [row for row in rows if row.nodes_jumped == count]
         words = f"{count} node{'s' if count != 1 else ''} stepped"
         if not any(row.broke for row in mine):
-            words += f"\nnone up to {max(row.largest_tried_ms for row in mine):,.0f}{NO_BREAK}ms"
+            words += f"\nnone up to {_tried(mine)}"
         handles.append(Line2D([], [], linestyle="none", marker=marker, markersize=6, color=colour, label=words))
     if any(not row.broke for row in rows):
         handles.append(
@@ -167,6 +167,14 @@ def _legend(
         labelspacing=0.9,
         borderaxespad=0.0,
     )
+
+
+def _tried(rows: Sequence[ToleranceRow]) -> str:
+    """How far the search went: in ms where there is one TTL, else in TTLs where it went equally far in each."""
+    ms, ttls = ({row.largest_tried_ms for row in rows}, {round(row.largest_tried_ms / row.ttl_ms, 2) for row in rows})
+    if len(ms) > 1 and len(ttls) == 1:
+        return f"{ttls.pop():g}{NO_BREAK}TTL"
+    return f"{max(ms):,.0f}{NO_BREAK}ms"
 
 
 def _title(rows: Sequence[ToleranceRow]) -> str:

@@ -88,7 +88,7 @@ class Cluster:
         try:
             yield answers
         except grpc.RpcError as failed:
-            if failed.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+            if not _time_is_up(failed):
                 raise self._failure(at, failed) from failed
         finally:
             answers.cancel()
@@ -120,3 +120,11 @@ class Cluster:
         if code not in _REFUSED and code is not grpc.StatusCode.CANCELLED and self._at == at:
             self._at = (at + 1) % len(self._endpoint.addresses)
         return CallFailed(self._endpoint.addresses[at], code, failed.details() or "")
+
+
+def _time_is_up(failed: Any) -> bool:
+    """Did the stream end at our own deadline? It travels with the request, so the member may be the first to act on it,
+    and etcd 3.4 tells it in these words under a code of its own."""
+    code = failed.code()
+    told = code is grpc.StatusCode.UNKNOWN and failed.details() == "context deadline exceeded"
+    return told or code is grpc.StatusCode.DEADLINE_EXCEEDED

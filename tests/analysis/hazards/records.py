@@ -196,7 +196,7 @@ def run(plan: HazardPlan, *staged: Staged, void: str | None = None) -> HazardRun
 
 def runs(scenario: str, system: str, *staged: Staged, **parameters: Scalar) -> HazardRun:
     """One run of these trials."""
-    return run(plan(scenario, system, **parameters), *staged)
+    return run(plan(scenario, system, 1, **parameters), *staged)
 
 
 def evidence(*found: HazardRun) -> HazardEvidence:

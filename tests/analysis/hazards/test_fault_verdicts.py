@@ -1,6 +1,7 @@
 """Verdicts a system and fault: which counts make which word, and that more harm never makes a better one."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,11 @@ def test_without_a_token_a_fence_on_does_not_help() -> None:
     assert got.verdict is HazardVerdict.UNSAFE
     assert "no token" in got.reason
     assert "1 of 1" in got.reason
+
+
+def test_a_refusal_without_a_token_is_no_fence() -> None:
+    assert decide(Count(1, 1), Count(0, 1), has_token=True, unavailable=Count(0, 1)) is HazardVerdict.WITH_FENCING
+    assert decide(Count(1, 1), Count(0, 1), has_token=False, unavailable=Count(0, 1)) is HazardVerdict.UNSAFE
 
 
 def test_one_late_write_accepted_with_the_fence_on_is_unsafe() -> None:
@@ -99,6 +105,19 @@ def test_a_control_belongs_to_no_fault() -> None:
     still = Staged({"step": "0 ms"}, {"granted": 0.0}, faults=(window("clock_jump", amount=0.0),))
     assert fault_verdicts([records.runs("nodes-down", "etcd", none)]) == ()
     assert fault_verdicts([records.runs("server-clock", "redis", still)]) == ()
+
+
+def test_what_counts_is_how_long_a_holder_believes_on_and_not_how_soon_the_next_lets_go() -> None:
+    brief = records.runs("stalled-leader", "zookeeper", Staged({"who": "leader"}, overlap_ms=0.1), ttl_ms=1000)
+    assert verdict_of(brief).verdict is HazardVerdict.SAFE
+    (row,) = brief.trials
+    holder, *others = row.trial.beliefs
+    believing = row.trial.model_copy(
+        update={"beliefs": (holder.model_copy(update={"until_ns": 900 * records.NS_PER_MS}), *others)}
+    )
+    stubborn = replace(brief, trials=(replace(row, trial=believing),))
+    assert verdict_of(stubborn).verdict is HazardVerdict.UNSAFE
+    assert "told at most 0 ms" in verdict_of(brief).reason
 
 
 def test_a_cut_off_holder_that_looks_late_by_milliseconds_is_told_in_time() -> None:

@@ -276,7 +276,7 @@ def test_ten_ms_against_the_smallest_jumps_that_broke(jumps: list[Staged], verdi
 
 
 def clock_step(shown: bool, by_ms: float = 1500.0) -> Staged:
-    return Staged({"step": "1.5 ttl"}, overlap_ms=2.0 * shown, faults=(window("clock_jump", amount=by_ms),))
+    return Staged({"step": "1.5 ttl"}, overlap_ms=200.0 * shown, faults=(window("clock_jump", amount=by_ms),))
 
 
 def test_one_clock_of_one_redis_against_those_of_redlock() -> None:
@@ -386,7 +386,7 @@ def test_strong_consistency_means_that_the_lock_outlives_its_leader() -> None:
     assert judge("C45", runs("failover", "zookeeper", held, held)).verdict is HOLDS
     stolen = Staged({"replicated": True}, {"granted": 1.0}, overlap_ms=9.0)
     assert judge("C46", runs("failover", "etcd", held, stolen)).verdict is FAILS
-    stalled = runs("stalled-leader", "etcd", Staged(overlap_ms=9.0))
+    stalled = runs("stalled-leader", "etcd", Staged(overlap_ms=900.0))
     assert judge("C46", runs("failover", "etcd", held), stalled).verdict is FAILS
 
 

@@ -12,6 +12,7 @@ from bench.analysis.hazards.resources import resource_rows
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.tokens import TokenVerdict, token_rows
 from bench.analysis.hazards.tolerance import tolerance_rows
+from bench.records.hazards import Scalar
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, crash, jump
 
@@ -41,12 +42,13 @@ def test_the_tolerance_is_bracketed_by_what_broke_and_what_did_not() -> None:
         jump(9.0, False),
         jump(14.0, True),
         jump(13.0, False),
+        jump(20.0, False),  # a contender that asked too late: above the edge it proves nothing
         jump(550.0, False, nodes=2),
         jump(305.0, True, ttl_ms=30_000),
     )
     two, three, half_a_minute = tolerance_rows(run.trials)
     assert (two.nodes_jumped, two.broke, two.largest_survived_ms) == (2, False, 550.0)
-    assert (three.smallest_breaking_ms, three.largest_survived_ms, three.tried) == (14.0, 13.0, 4)
+    assert (three.smallest_breaking_ms, three.largest_survived_ms, three.tried) == (14.0, 13.0, 5)
     assert three.drift_ms == pytest.approx(7.0)
     assert (half_a_minute.ttl_ms, half_a_minute.largest_survived_ms) == (30_000, None)
 
@@ -85,7 +87,7 @@ def test_token_sources_by_event() -> None:
 
 def test_nodes_down_keep_limits_and_ways_apart() -> None:
     def down(count: int, how: str, acquired: float, limit: int = 50, took_ms: float = 1.0) -> Staged:
-        parameters = {"nodes_down": count, "how": how, "node_timeout_ms": limit}
+        parameters: dict[str, Scalar] = {"nodes_down": count, "how": how, "node_timeout_ms": limit}
         return Staged(parameters, {"nodes_down": float(count), "acquired": acquired, "acquire_ms": took_ms})
 
     rows = nodes_rows(

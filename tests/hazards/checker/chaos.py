@@ -30,7 +30,6 @@ class Chaos:
             beliefs=beliefs,
             writes=tuple(self._write(dice.choice(beliefs)) for _ in range(sizes[1] if beliefs else 0)),
             faults=tuple(self._fault() for _ in range(sizes[3])),
-            exclusive=dice.random() < 0.85,
         )
 
     def _instant(self, low: int = 0, high: int = _LAST) -> int:

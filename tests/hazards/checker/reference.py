@@ -48,7 +48,7 @@ def _common_ns(trial: Trial, one: Belief, other: Belief) -> int:
 
 def _overlaps(trial: Trial) -> list[Overlap]:
     found = []
-    for later in _sorted(trial) if trial.exclusive else ():
+    for later in _sorted(trial):
         with_it = [
             one
             for one in trial.beliefs
@@ -69,7 +69,7 @@ def _overlaps(trial: Trial) -> list[Overlap]:
 def _overlap_ns(trial: Trial) -> int:
     """Between any two neighbouring instants of the history, the number of believers does not change."""
     total = 0
-    for key in {belief.key for belief in trial.beliefs} if trial.exclusive else ():
+    for key in {belief.key for belief in trial.beliefs}:
         spans = [(belief.from_ns, _end(trial, belief)) for belief in trial.beliefs if belief.key == key]
         for begin, end in pairwise(sorted({instant for span in spans for instant in span})):
             if sum(span[0] <= begin and end <= span[1] for span in spans) >= 2:
@@ -113,7 +113,7 @@ def _proven(trial: Trial, earlier: Belief, later: Belief) -> bool:
     if earlier.from_ns <= later.asked_ns:
         return True
     over = earlier.until_ns is not None and earlier.until_ns <= later.from_ns
-    return over and trial.exclusive and _in_time(trial, later)
+    return over and _in_time(trial, later)
 
 
 def _token_faults(trial: Trial) -> list[TokenFault]:

@@ -7,8 +7,8 @@ from bench.records.hazards import Belief, EndOfBelief
 from tests.hazards.checker.records import belief, trial
 
 
-def found(*beliefs: Belief, exclusive: bool = True) -> tuple[list[tuple[str, str, int, int]], int]:
-    checked = check_trial(trial(beliefs=beliefs, exclusive=exclusive))
+def found(*beliefs: Belief) -> tuple[list[tuple[str, str, int, int]], int]:
+    checked = check_trial(trial(beliefs=beliefs))
     return [(one.earlier, one.later, one.from_ns, one.until_ns) for one in checked.overlaps], checked.overlap_ns
 
 
@@ -61,7 +61,3 @@ def test_each_later_one_is_paired_with_the_one_that_lasts_longest() -> None:
 def test_the_time_of_two_keys_adds_up() -> None:
     of_other = [belief("c", 0, 20, key="other"), belief("d", 10, 30, key="other")]
     assert found(belief("a", 0, 20), belief("b", 10, 30), *of_other)[1] == 20
-
-
-def test_where_beliefs_may_overlap_no_overlap_is_reported() -> None:
-    assert found(belief("a", 0, 50), belief("b", 10, 20), exclusive=False) == ([], 0)

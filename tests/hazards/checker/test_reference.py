@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.hazards.checker import check_trial
@@ -41,7 +41,6 @@ def test_a_spoilt_history_is_judged_by_the_definitions(choices: Choices, where: 
 def test_every_overlap_is_covered(choices: Choices) -> None:
     """At most one overlap a grant is reported; a grant without one overlaps nothing that was told before it."""
     trial = Chaos(choices).trial()
-    assume(trial.exclusive)
     reported = {overlap.later for overlap in check_trial(trial).overlaps}
     spans = [
         (belief.key, belief.from_ns, trial.ended_ns if belief.until_ns is None else belief.until_ns, belief)

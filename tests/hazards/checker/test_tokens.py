@@ -82,9 +82,3 @@ def test_a_fault_elsewhere_does_not_hide_one_that_covers_the_ask() -> None:
     windows = [fault("pause", "sleeper", 1, 39), fault("pause", "sleeper", 2, 3)]
     old = belief("old", 40, 41, asked_ns=10, token=7, actor="sleeper")
     assert found(belief("new", 20, 30, token=8), old, faults=windows) == (0, [])
-
-
-def test_where_nothing_excludes_only_real_time_proves() -> None:
-    holder = belief("a", 5, 10, token=7)
-    assert found(holder, belief("b", 12, 30, asked_ns=1, token=6), exclusive=False) == (0, [])
-    assert found(holder, belief("b", 12, 30, asked_ns=5, token=6), exclusive=False) == (1, [("a", "b", 7, 6)])

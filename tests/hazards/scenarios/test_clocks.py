@@ -81,6 +81,14 @@ def test_sessions_and_transactions_do_not_go_by_the_wall_clock(lab: Lab, play: P
         assert judged.overlap_ns == 0
 
 
+@pytest.mark.parametrize("system", ["zookeeper", "etcd"])
+def test_a_session_is_kept_and_refused_to_others_whatever_a_client_thinks_of_the_time(play: Play, system: str) -> None:
+    for trial, judged in of(*play("client-clock", system)):
+        assert trial.measures["granted"] == 0
+        assert judged.overlap_ns == 0
+        assert trial.beliefs[0].until_ns is None, "its holder keeps it to the end"
+
+
 def test_only_who_judges_by_client_time_is_fooled_by_a_client(play: Play) -> None:
     ahead, behind = {"step": "1.5 ttl"}, {"step": "-1.5 ttl"}
     careful = play("client-clock", "dynamodb")

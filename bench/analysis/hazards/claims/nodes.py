@@ -40,9 +40,7 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         verdict, why = Verdict.NOT_TESTABLE, f"{nodes} servers stood here: {told}"
     else:
         loss = "one loss" if most == 1 else f"{most} losses"
-        why = (
-            f"to survive {loss}, as {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
-        )
+        why = f"to survive {loss}, as {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
         verdict = Verdict.CONDITION
     yield judged(claim, verdict, why, trials, found=found)
 
