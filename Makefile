@@ -23,8 +23,9 @@ help: ## list these targets
 
 env: $(ENVIRONMENT) ## make the Python environment (.venv) and nothing more
 
-tables: servers ## measure six systems with a quick campaign, then write the table, the figures and the notebook
+tables: servers ## measure six systems, break them in the hazard lab, then write tables, figures and notebooks
 	$(BIN)/lockbench run --quick
+	$(BIN)/lockbench hazard run all
 	$(BIN)/lockbench report
 
 test: servers lint types ## check style and types, then run all tests, on real servers too

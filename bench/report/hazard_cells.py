@@ -45,8 +45,12 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
         jump = _smallest_jump(evidence.hazards, system)
         if jump:
             return Text(f"yes: two holders from {jump} on", marks)
-        count = sum((one.shown for one in counted), NOBODY_LOOKED)
-        return Text(f"{'yes' if count.seen else 'no'}: two holders in {_of(count)} jumps", marks)
+        showing = [one for one in counted if one.shown.seen]
+        count = sum((one.shown for one in showing or counted), NOBODY_LOOKED)
+        if not showing:
+            return Text(f"no: two holders in {_of(count)} jumps", marks)
+        which = ", ".join(one.fault for one in showing)
+        return Text(f"yes: two holders in {_of(count)} ({which})", marks)
 
     return measured
 

@@ -140,6 +140,14 @@ def outcome_of(row: TrialRow) -> PauseOutcome:
     return PauseOutcome.REFUSED if row.checked.stale_refused else PauseOutcome.UNSEEN
 
 
+def asked_ttls(row: TrialRow) -> float | None:
+    """The pause that was asked for, in TTLs: scenarios give it so, or in ms."""
+    if (ttls := row.parameter("pause_ttls")) is not None:
+        return float(ttls)
+    asked_ms = row.parameter("pause_ms")
+    return None if asked_ms is None else float(asked_ms) / row.ttl_ms
+
+
 def _point(row: TrialRow) -> WindowPoint:
     pause_ms = row.measure("pause_ms") or 0.0
     wait_ms = row.measure("wait_ms")
@@ -149,7 +157,7 @@ def _point(row: TrialRow) -> WindowPoint:
         trial=row.trial.name,
         scenario=row.scenario,
         ttl_ms=row.ttl_ms,
-        pause_ttls=float(row.parameter("pause_ttls") or round(pause_ms / row.ttl_ms, 2)),
+        pause_ttls=asked_ttls(row) or round(pause_ms / row.ttl_ms, 2),
         pause_ms=pause_ms,
         wait_ms=None if wait_ms is None or wait_ms < 0.0 else wait_ms,
         overlap_ms=row.overlap_ms,

@@ -1,4 +1,4 @@
-"""Steps of the wall clock of running servers and clients. Monotonic clocks, and all other processes, stay as they are."""
+"""Steps of the wall clock of running servers and clients. No other process, and no monotonic clock, is touched."""
 
 import time
 from collections.abc import Mapping, Sequence

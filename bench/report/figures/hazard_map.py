@@ -12,7 +12,7 @@ from matplotlib.patches import Patch, Rectangle
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import HazardRun
-from bench.analysis.hazards.window import SCENARIOS, PauseOutcome
+from bench.analysis.hazards.window import SCENARIOS, PauseOutcome, asked_ttls
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -127,8 +127,7 @@ def _tried(run: HazardRun) -> Sequence[_Key]:
     found = []
     for row in run.trials:
         pause_ms = row.measure("pause_ms") or row.longest_fault_ms("pause") or 0.0
-        asked = row.parameter("pause_ttls")
-        found.append((run.system, round(float(asked or pause_ms / row.ttl_ms), 2), bool(row.fence)))
+        found.append((run.system, round(asked_ttls(row) or pause_ms / row.ttl_ms, 2), bool(row.fence)))
     return found
 
 

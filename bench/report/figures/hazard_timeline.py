@@ -130,7 +130,8 @@ def _end_s(row: TrialRow) -> float:
 
 def _panel(axes: Axes, row: TrialRow, end_s: float, *, last: bool) -> None:
     clock, holder = _clock(row), _holder(row)
-    asked = sorted((one.asked_ns, one.actor) for one in (*row.trial.asks, *row.trial.beliefs))
+    asked = [(one.asked_ns, one.actor) for one in row.trial.asks]
+    asked = sorted([*asked, *((one.asked_ns, one.actor) for one in row.trial.beliefs)])
     actors = list(dict.fromkeys([*(actor for _, actor in asked), *(one.actor for one in row.trial.writes)]))
     place = {actor: float(len(actors) - 1 - number) for number, actor in enumerate(actors)}
     axes.set_xlim(-0.03 * end_s, 1.04 * end_s)
