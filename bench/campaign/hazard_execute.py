@@ -1,5 +1,6 @@
 """Carrying out hazard runs: one lane for each set of servers, side by side; every folder true at every instant."""
 
+import errno
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -9,15 +10,15 @@ from dataclasses import dataclass
 from bench.campaign.hazard_plans import FULL
 from bench.campaign.servers import Progress
 from bench.errors import LockbenchError
-from bench.hazards.actors import Interrupted
+from bench.hazards.actor_process import Interrupted
 from bench.hazards.checker import check_history
-from bench.hazards.lab.lab import Lab, open_lab
+from bench.hazards.lab.lab import Lab, open_lab, require_servers
 from bench.hazards.run import carry_out, server_sets_of
 from bench.hazards.scenario import Scenario, load_scenario
 from bench.records.environment import capture_environment
-from bench.records.hazards import HazardCampaign, HazardChecked, HazardPlan
+from bench.records.hazards import HazardCampaign, HazardPlan
 from bench.records.schema import Failed, RunState
-from bench.records.store import HazardFolder, HazardRunFolder, Store
+from bench.records.store import HazardFolder, HazardRunFolder, Store, StoreError
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
 from bench.servers.supervisor import Supervisor
@@ -26,6 +27,7 @@ from bench.systems.registry import SYSTEMS, server_sets
 # Actors mostly sleep; what they cost is their start. More lanes than this on two cores, and the waits for a processor
 # show in the hazard windows.
 LANES_AT_ONCE = 4
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class HazardsIncomplete(LockbenchError):
@@ -34,12 +36,11 @@ class HazardsIncomplete(LockbenchError):
 
 @dataclass(frozen=True, slots=True)
 class HazardRunEnd:
-    """How one run ended, for whoever shows progress. `checked` is None where there is none."""
+    """How one run ended, for whoever shows progress."""
 
     plan: HazardPlan
     state: RunState
     note: str
-    checked: HazardChecked | None = None
 
 
 def run_hazards(
@@ -52,9 +53,11 @@ def run_hazards(
 ) -> HazardFolder:
     """Carry out a hazard campaign on servers of the lab's own, which are gone afterwards, however it ends.
 
-    Raises HazardsIncomplete at the end when a run failed; later runs still ran.
+    Raises ServersError before anything is written where a server's program is missing, and HazardsIncomplete at the
+    end when a run failed; later runs still ran.
     """
     with exclusive(supervisor.home, "campaign"):
+        require_servers(supervisor.home, _server_specs(campaign.runs, _scenarios_of(campaign.runs)))
         progress("looking at this machine")
         folder = store.start_hazards(campaign, capture_environment(supervisor.home))
         with folder.held():
@@ -70,8 +73,7 @@ def finish_hazards(
 ) -> HazardFolder:
     """Bring these runs to their end, whatever their state; none of them is checked yet."""
     left = list(plans)
-    scenarios = {plan.scenario: load_scenario(plan.scenario) for plan in left}
-    sets = {name for plan in left for name in server_sets_of(plan, scenarios[plan.scenario])}
+    scenarios = _scenarios_of(left)
     failed: list[HazardRunEnd] = []
 
     def ended(end: HazardRunEnd) -> None:
@@ -79,7 +81,7 @@ def finish_hazards(
         if end.state is not RunState.CHECKED:
             failed.append(end)
 
-    with open_lab(supervisor.home, _specs(sets), progress) as lab:
+    with open_lab(supervisor.home, _server_specs(left, scenarios), progress) as lab:
         _Lanes(folder, lab, scenarios, progress, ended).play(left)
     if failed:
         first, campaign = failed[0], folder.campaign
@@ -91,8 +93,12 @@ def finish_hazards(
     return folder
 
 
-def _specs(names: Iterable[str]) -> Sequence[ServerSpec]:
-    wanted = set(names)
+def _scenarios_of(plans: Iterable[HazardPlan]) -> Mapping[str, Scenario]:
+    return {name: load_scenario(name) for name in {plan.scenario for plan in plans}}
+
+
+def _server_specs(plans: Iterable[HazardPlan], scenarios: Mapping[str, Scenario]) -> Sequence[ServerSpec]:
+    wanted = {name for plan in plans for name in server_sets_of(plan, scenarios[plan.scenario])}
     return [spec for spec in server_sets(tuple(SYSTEMS.values())) if spec.name in wanted]
 
 
@@ -166,13 +172,21 @@ class _Lanes:
         except LockbenchError as failure:
             run.write(Failed(phase="staging", reason=str(failure)))
             return HazardRunEnd(plan, run.state, str(failure))
+        except OSError as refused:
+            if refused.errno not in _DISK_FULL:
+                raise
+            raise StoreError(f"cannot write {run.log_path}: {refused.strerror}. Free space, then resume") from refused
         else:
             run.write(history)
             return _check(plan, run)
         finally:
-            for name in sets:
-                if self._lab.servers(name).broken():
-                    self._lab.servers(name).mend()
+            if not self._stop.is_set():  # else the lab is about to be killed: nothing in it is worth a wait
+                self._mend(sets)
+
+    def _mend(self, sets: Sequence[str]) -> None:
+        for name in sets:
+            if self._lab.servers(name).broken():
+                self._lab.servers(name).mend()
 
     def _tell(self, plan: HazardPlan, trial: str) -> None:
         with self._telling:
@@ -187,4 +201,4 @@ def _check(plan: HazardPlan, run: HazardRunFolder) -> HazardRunEnd:
         # The history is kept: it says something of the recorder, and nothing of the lock.
         return HazardRunEnd(plan, run.state, f"the history contradicts itself: {contradiction}")
     run.write(checked)
-    return HazardRunEnd(plan, run.state, "; ".join(checked.staging), checked)
+    return HazardRunEnd(plan, run.state, "; ".join(checked.staging))

@@ -37,14 +37,18 @@ def plan_hazards(
 
     `repetitions` None: as mode and scenario say. Raises LockbenchError for a system that no scenario is about.
     """
+    about = dict.fromkeys(name for one in scenarios for name in one.systems)
+    told = f"these scenarios are about {', '.join(about)}"
+    for name in systems:
+        if name != "all" and system(name).name not in about:  # `system` raises for a name that does not exist
+            raise LockbenchError(f"nothing to play on {name}: {told}")
     cells = []
     for scenario in scenarios:
         grid = scenario.full if mode == FULL else scenario.quick
         for name in _systems_of(scenario, systems):
             cells += [(scenario.name, name, values) for values in scenario.combinations(grid, name)]
     if not cells:
-        about = ", ".join(dict.fromkeys(name for one in scenarios for name in one.systems))
-        raise LockbenchError(f"nothing to play on {', '.join(systems)}: these scenarios are about {about}")
+        raise LockbenchError(f"nothing to play on {', '.join(systems) or 'no system'}: {told}")
     order = random.Random(seed)
     plans: list[HazardPlan] = []
     counted: dict[tuple[str, str], int] = {}
@@ -78,9 +82,4 @@ def plan_hazards(
 
 
 def _systems_of(scenario: Scenario, wanted: Sequence[str]) -> Sequence[str]:
-    for name in wanted:
-        if name != "all":
-            system(name)  # raises for a name that does not exist
-    if "all" in wanted:
-        return scenario.systems
-    return [name for name in scenario.systems if name in wanted]
+    return scenario.systems if "all" in wanted else [name for name in scenario.systems if name in wanted]

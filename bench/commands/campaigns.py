@@ -1,22 +1,21 @@
 """`lockbench run | live`: load."""
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
 
 from bench.campaign.modes import FULL, QUICK, WORKLOADS, choose_systems, choose_workloads, plan_runs
-from bench.commands.terminal import ERR, OUT, campaign_progress, print_json, steps
+from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
+from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, Store
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import HEADLINE, server_sets
 
 if TYPE_CHECKING:
-    from bench.campaign.execute import RunEnd
+    pass
 
 _SYSTEMS = typer.Option(["all"], "--system", "-s", help=f"Systems, or all: {', '.join(HEADLINE)}, ...")
 _WORKLOADS = typer.Option(["all"], "--workload", "-w", help=f"{', '.join(WORKLOADS)}, or all.")
@@ -49,16 +48,18 @@ def run(
     from bench.campaign.execute import new_campaign, run_campaign
     from bench.campaign.resume import resume_campaign, what_is_left
 
-    given = [name for name in context.params if _was_given(context, name)]
     if resume:
-        _refuse_a_second_plan(given)
+        refuse_a_second_plan(context, _OF_A_PLAN)
         folder = Store.default().open(campaign)
         left = what_is_left(folder)
-        with _told_how_to_resume(folder.path.name), _shown_runs(len(left)) as (step, ended):
+        with (
+            told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
+            shown_runs(len(left)) as (step, ended),
+        ):
             resume_campaign(folder, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended)
         _tell_end(folder, as_json)
         return
-    if "campaign" in given:
+    if was_given(context, "campaign"):
         raise LockbenchError(f"{campaign!r}: go on with that campaign by --resume, or name a new one by --name")
     if quick and full:
         raise LockbenchError("--quick and --full exclude each other: choose one")
@@ -75,7 +76,7 @@ def run(
     )
     if mode is FULL:
         ERR.print(f"should this be interrupted, `{_resume(campaign_id)}` goes on with it", highlight=False)
-    with _told_how_to_resume(campaign_id), _shown_runs(len(runs)) as (step, ended):
+    with told_how_to_resume(campaign_id, CampaignFolder, _resume(campaign_id)), shown_runs(len(runs)) as (step, ended):
         folder = run_campaign(
             new_campaign(mode.name, chosen_seed, runs),
             Store.default(),
@@ -85,33 +86,6 @@ def run(
             on_run_end=ended,
         )
     _tell_end(folder, as_json)
-
-
-@contextmanager
-def _shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[["RunEnd"], None]]]:
-    """A bar over runs. Yields what shows the step that is under way, and what counts a run that ended."""
-    with campaign_progress() as bar:
-        task = bar.add_task("starting", total=total)
-
-        def ended(end: "RunEnd") -> None:
-            bar.advance(task)
-            if end.note or not ERR.is_terminal:
-                bar.console.print(
-                    f"{end.plan.run_id}: {end.state}{': ' + end.note if end.note else ''}", highlight=False
-                )
-
-        yield lambda step: bar.update(task, description=step), ended
-
-
-@contextmanager
-def _told_how_to_resume(campaign_id: str) -> Iterator[None]:
-    """When Ctrl-C or SIGTERM ends the block and a campaign has begun, say how it goes on."""
-    try:
-        yield
-    except SystemExit:
-        if campaign_id in Store.default().names():
-            ERR.print(f"`{_resume(campaign_id)}` goes on with it", highlight=False)
-        raise
 
 
 def _resume(campaign_id: str) -> str:
@@ -130,18 +104,6 @@ _OF_A_PLAN = {
     "systems": "--system", "workloads": "--workload", "quick": "--quick", "full": "--full",
     "repetitions": "--repetitions", "seed": "--seed", "name": "--name",
 }  # fmt: skip
-
-
-def _refuse_a_second_plan(given: list[str]) -> None:
-    """Raises LockbenchError when options that make a plan stand beside --resume."""
-    second = [option for name, option in _OF_A_PLAN.items() if name in given]
-    if second:
-        raise LockbenchError(f"--resume goes on with the campaign's own plan: leave out {', '.join(second)}")
-
-
-def _was_given(context: typer.Context, parameter: str) -> bool:
-    source = context.get_parameter_source(parameter)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def live(

@@ -1,21 +1,16 @@
 """`lockbench hazard list | run`: real faults on real lock holders, and who wrote what."""
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 
-from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
+from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume
+from bench.commands.terminal import OUT, print_json
 from bench.errors import LockbenchError
 from bench.records.store import HazardFolder, Store
 from bench.servers.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from bench.campaign.hazard_execute import HazardRunEnd
 
 app = typer.Typer(help="Pause, kill, cut off and clock-shift real lock holders, and see who wrote what.")
 
@@ -45,6 +40,7 @@ def list_scenarios(as_json: bool = typer.Option(False, "--json", help="Print the
 
 @app.command()
 def run(
+    context: typer.Context,
     scenarios: list[str] = typer.Argument(None, help="Scenarios (see `lockbench hazard list`), or all."),
     systems: str = typer.Option("all", "--system", "-s", help="Systems, separated by commas, or all."),
     quick: bool = typer.Option(False, "--quick", help="The quick set (the default): every hazard once, in minutes."),
@@ -69,11 +65,11 @@ def run(
     if quick and full:
         raise LockbenchError("--quick and --full exclude each other: choose one")
     if resume:
-        if scenarios or full or quick or name:
-            raise LockbenchError("--resume goes on with the campaign's own plan: leave out scenarios, mode and name")
+        refuse_a_second_plan(context, _OF_A_PLAN)
         folder = Store.default().open_hazards(resume)
         left = hazards_left(folder)
-        with _told_how_to_resume(folder.path.name), _shown_runs(len(left)) as (step, ended):
+        going_on = told_how_to_resume(folder.path.name, HazardFolder, _resume(folder.path.name))
+        with going_on, shown_runs(len(left)) as (step, ended):
             resume_hazards(folder, Supervisor.default(), progress=step, on_run_end=ended)
         _tell_end(folder, as_json)
         return
@@ -90,33 +86,20 @@ def run(
         repetitions or None,
         seed or secrets.randbits(31),
     )
-    with _told_how_to_resume(campaign_id), _shown_runs(len(campaign.runs)) as (step, ended):
+    going_on = told_how_to_resume(campaign_id, HazardFolder, _resume(campaign_id))
+    with going_on, shown_runs(len(campaign.runs)) as (step, ended):
         folder = run_hazards(campaign, Store.default(), Supervisor.default(), progress=step, on_run_end=ended)
     _tell_end(folder, as_json)
 
 
-@contextmanager
-def _shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[["HazardRunEnd"], None]]]:
-    with campaign_progress() as bar:
-        task = bar.add_task("starting", total=total)
-
-        def ended(end: "HazardRunEnd") -> None:
-            bar.advance(task)
-            if end.note or not ERR.is_terminal:
-                note = f": {end.note}" if end.note else ""
-                bar.console.print(f"{end.plan.run_id}: {end.state}{note}", highlight=False)
-
-        yield lambda step: bar.update(task, description=step), ended
+def _resume(campaign_id: str) -> str:
+    return f"lockbench hazard run --resume {campaign_id}"
 
 
-@contextmanager
-def _told_how_to_resume(campaign_id: str) -> Iterator[None]:
-    try:
-        yield
-    except SystemExit:
-        if campaign_id in Store.default().names(HazardFolder):
-            ERR.print(f"`lockbench hazard run --resume {campaign_id}` goes on with it", highlight=False)
-        raise
+_OF_A_PLAN = {
+    "scenarios": "scenarios", "systems": "--system", "quick": "--quick", "full": "--full",
+    "repetitions": "--repetitions", "seed": "--seed", "name": "--name",
+}  # fmt: skip
 
 
 def _tell_end(folder: HazardFolder, as_json: bool) -> None:

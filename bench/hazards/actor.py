@@ -29,6 +29,7 @@ from bench.systems.registry import system
 from bench.systems.wait import Wait
 
 MONITOR_EVERY_S = 0.005
+_OURS = "actor's"  # begins the names of threads that an actor cannot do without
 _PR_SET_PDEATHSIG = 1
 
 
@@ -47,10 +48,10 @@ class Actor:
         self._grant: Grant | None = None  # also one that is gone: a careless writer writes under it
         self._value_read = 0
         self._writes = 0
-        self._changes = threading.Lock()  # of `_grant` and `_believing`
+        self._changes = threading.RLock()  # of `_grant` and `_believing`
         self._believing = False
         self._watchdog: threading.Event | None = None
-        threading.Thread(target=self._monitor, daemon=True).start()
+        threading.Thread(target=self._monitor, name=f"{_OURS} monitor", daemon=True).start()
 
     def carry_out(self, request: dict[str, Any]) -> None:
         """Do one request and answer it. What the adapter or the resource raises is an answer too."""
@@ -163,8 +164,7 @@ class Actor:
         `unless_lost`: ask the client first, and write only if it does not know better (a careful one).
         """
         grant = self._held
-        if unless_lost and (why := self._lock.lost(grant)) is not None:
-            self._end_belief(grant, "lost", why)
+        if unless_lost and (why := self._lost()) is not None:
             return {"outcome": Outcome.LOST, "reason": why}
         self._writes += 1
         attempt = Attempt(
@@ -209,12 +209,8 @@ class Actor:
 
     def do_check(self) -> dict[str, Any]:
         """Ask the client, which asks nobody, whether it knows that the grant is gone."""
-        grant = self._held
-        why = self._lock.lost(grant)
-        if why is not None:
-            self._end_belief(grant, "lost", why)
-            return {"outcome": Outcome.LOST, "reason": why}
-        return {"outcome": "held"}
+        why = self._lost()
+        return {"outcome": "held"} if why is None else {"outcome": Outcome.LOST, "reason": why}
 
     def do_renew(self) -> dict[str, Any]:
         """Renew the lease once."""
@@ -260,11 +256,6 @@ class Actor:
         """How far this process's wall clock is ahead of its monotonic one."""
         return {"outcome": "told", "ahead_ns": time.time_ns() - time.monotonic_ns()}
 
-    def do_close(self) -> dict[str, Any]:
-        """End the session, as a well-behaved client does."""
-        self.shut()
-        return {"outcome": "closed"}
-
     def shut(self) -> None:
         """Close what is open."""
         self._stop_watchdog()
@@ -284,9 +275,8 @@ class Actor:
         while True:
             time.sleep(MONITOR_EVERY_S)  # pace: how soon a client that looks all the time comes to know
             with self._changes:
-                grant, client = self._grant if self._believing else None, self._client
-            if grant is not None and client is not None and (why := client.lost(grant)) is not None:
-                self._end_belief(grant, "lost", why)
+                if self._believing:
+                    self._lost()
 
     def _start_watchdog(self, every_s: float) -> None:
         self._stop_watchdog()
@@ -297,7 +287,7 @@ class Actor:
                 if self._renew(ended)["outcome"] == Outcome.LOST:
                     return
 
-        threading.Thread(target=renew_until_ended, daemon=True).start()
+        threading.Thread(target=renew_until_ended, name=f"{_OURS} watchdog", daemon=True).start()
 
     def _stop_watchdog(self) -> None:
         if self._watchdog is not None:
@@ -311,15 +301,28 @@ class Actor:
             grant = self._held
             answer = self._lock.renew(grant)
             at_ns = time.monotonic_ns()
+            # All is said before the next call may begin: it may be one that ends the session, and with it the trial.
             if isinstance(answer, Grant):
                 with self._changes:
                     self._grant = answer
-        if isinstance(answer, Grant):
-            self._say("renewed", grant=grant.owner, at_ns=at_ns, lease_until_ns=answer.deadline_ns)
-            return {"outcome": "renewed"}
-        if answer.outcome is Outcome.LOST:
-            self._end_belief(grant, "lost", answer.reason)
+                self._say("renewed", grant=grant.owner, at_ns=at_ns, lease_until_ns=answer.deadline_ns)
+                return {"outcome": "renewed"}
+            if answer.outcome is Outcome.LOST:
+                self._end_belief(grant, "lost", answer.reason)
         return {"outcome": answer.outcome, "reason": answer.reason}
+
+    def _lost(self) -> str | None:
+        """Why the client knows that its grant is gone, which ends the belief in it; None while it does not know.
+
+        Asked of the newest lease and told in one step: a renewal that came in between would leave an answer about a
+        lease that is not the last, and a belief that ended too early hides an overlap.
+        """
+        with self._changes:
+            grant = self._held
+            why = self._lock.lost(grant)
+            if why is not None:
+                self._end_belief(grant, "lost", why)
+        return why
 
     def _end_belief(self, grant: Grant, by: str, reason: str) -> None:
         """Say once for each grant when and why its client stopped believing."""
@@ -352,8 +355,16 @@ def _die_with_the_stage(stage_pid: int) -> None:
         sys.exit(1)
 
 
+def _end_with_ours(failure: threading.ExceptHookArgs) -> None:
+    """An actor whose monitor or watchdog has failed would go on with beliefs that nobody ends: end it, and be seen."""
+    threading.__excepthook__(failure)  # into the run's log
+    if failure.thread is not None and failure.thread.name.startswith(_OURS):
+        os._exit(1)  # from a thread, nothing less ends the process
+
+
 def main() -> None:
     """Serve the stage until it closes standard input."""
+    threading.excepthook = _end_with_ours
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the stage's to handle: it ends its actors in order
     name, stage_pid = sys.argv[1], int(sys.argv[2])
     _die_with_the_stage(stage_pid)

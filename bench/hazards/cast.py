@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self, TextIO
 
-from bench.hazards.actors import ActorFailed, ActorProcess, Interrupted, Message
+from bench.hazards.actor_process import ActorFailed, ActorProcess, Interrupted, Message
 from bench.hazards.resources.base import Place
 from bench.hazards.scenario import ActorPart, filled
 from bench.records.hazards import Scalar
@@ -53,9 +53,9 @@ class Cast:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for actor in self._actors.values():
-            actor.end()
-        self._stack.close()
+        with self._stack:  # the proxies go last, and each actor is ended, also after another would not
+            for actor in self._actors.values():
+                self._stack.callback(actor.end)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,8 +89,9 @@ class Cast:
         print(line, file=self._backstage.log, flush=True)
 
     def complete(self) -> None:
-        """Start the actors that are missing, all side by side."""
-        fresh = [name for name in self._parts if name not in self._actors or not self._actors[name].alive]
+        """Start the actors that are missing, all side by side. Who is gone, or still at what it was asked in a trial
+        that broke off, is replaced."""
+        fresh = [name for name in self._parts if name not in self._actors or not self._actors[name].idle]
         for name in fresh:
             if name in self._actors:
                 self._actors[name].end()

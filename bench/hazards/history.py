@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.hazards.actors import Message
+from bench.hazards.actor_process import Message
 from bench.hazards.resources.base import Judged
 from bench.records.hazards import Ask, Belief, EndOfBelief, Write
 

@@ -5,10 +5,11 @@ import queue
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from bench.errors import LockbenchError
 from bench.hazards.cast import Backstage, Cast
 from bench.hazards.checker import check_trial
 from bench.hazards.lab.lab import Lab
@@ -49,7 +50,7 @@ def carry_out(
     with host.hosted() as place:
         endpoint = servers.endpoint if servers is not None else Endpoint(())
         backstage = Backstage(entry, endpoint, kind, place, log, stop.is_set)
-        setting = Setting(scenario, entry.default_wait, lab, servers, host, place, stop)
+        setting = Setting(scenario, entry.default_wait, servers, host, place, stop)
         trials = _Trials(plan, scenario, full, setting, backstage, progress)
         played = trials.play()
         facts = trials.facts
@@ -93,10 +94,11 @@ class _Trials:
         for item in enumerate(self._combinations):
             waiting.put(item)
         played: dict[int, list[Played]] = {}
+        over = threading.Event()
 
         def work() -> None:
             with Cast(self._scenario.actors, self._backstage) as cast:
-                while True:
+                while not over.is_set():  # a run of which one trial is missing has no history
                     try:
                         index, told = waiting.get_nowait()
                     except queue.Empty:
@@ -106,8 +108,11 @@ class _Trials:
         workers = min(self._scenario.side_by_side, len(self._combinations))
         # An actor dies with the thread that started it: the thread that plays a trial is the one that cast it.
         with ThreadPoolExecutor(workers) as pool:
-            for ended in [pool.submit(work) for _ in range(workers)]:
-                ended.result()
+            try:
+                for ended in as_completed([pool.submit(work) for _ in range(workers)]):
+                    ended.result()
+            finally:
+                over.set()
         return [one for index in sorted(played) for one in played[index]]
 
     def _of_combination(self, cast: Cast, told: dict[str, Scalar]) -> Iterator[Played]:
@@ -174,4 +179,7 @@ def _whole(length: int | str, values: Mapping[str, Scalar]) -> int:
 
 
 def _breaks(played: Played) -> bool:
-    return bool(check_trial(played.trial).overlaps)
+    try:
+        return bool(check_trial(played.trial).overlaps)
+    except ValueError as contradiction:
+        raise LockbenchError(f"the history contradicts itself: {contradiction}") from contradiction

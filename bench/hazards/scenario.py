@@ -8,7 +8,7 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     systems            names of the registry, in the order of the table; what `all` means
     claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
-                       {variant: {...}} goes to its lock client, {watchdog: "0.333 ttl"} renews while it holds,
+                       {variant: {...}} goes to its lock client, {watchdog: 0.333 ttl} renews while it holds,
                        {call_timeout_ms: n} bounds each call of it
     server_variant     {name: value} goes to the lock's servers before the run, over what the registry has for the
                        system; a value of none or own leaves them as the system has them
@@ -16,7 +16,7 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     quick, full        name: [values]: the grid of each mode, one run a combination; `full_repetitions` of each in the
                        full set (default 6), fewer where a run holds enough trials, or lasts for minutes
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
-                       own with actors of its own
+                       own with actors of its own; `full_trials` instead of them in the full set
     where              a list of `when`s (see below): of the combinations, runs and trials alike, only those are played
                        for which one of them holds; none: all. `mode` is quick or full there
     search             {parameter, low, high, grain}: within each trial's combination, the smallest whole value at
@@ -169,6 +169,8 @@ class Scenario(_Model):
     def _consistent(self) -> "Scenario":
         if "ttl_ms" not in self.parameters:
             raise ValueError("parameters need a ttl_ms")
+        if self.search is not None and self.search.parameter not in self.parameters:
+            raise ValueError(f"search: no parameter {self.search.parameter}")
         known = {*self.parameters, "system"}
         places: dict[str, Mapping[str, object]] = {
             "quick": self.quick,

@@ -3,22 +3,31 @@
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.hazards.actors import ActorFailed, Interrupted, Message
+from bench.errors import LockbenchError
+from bench.hazards.actor_process import ActorFailed, Interrupted, Message
 from bench.hazards.cast import ANSWERS_WITHIN_S, Cast
+from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.registry import FAULTS
 from bench.hazards.history import asks_of, beliefs_of, writes_of
-from bench.hazards.lab.lab import Lab
 from bench.hazards.lab.servers import LabServers
-from bench.hazards.resources.base import Place, ResourceHost
+from bench.hazards.resources.base import Place, ResourceHost, ResourceUnreachable
 from bench.hazards.scenario import Scenario, ScenarioError, Step, duration_ms, filled
 from bench.records.hazards import FaultWindow, Scalar, Trial
 
 # Arguments of steps that are durations, and what they are called when they are handed on in milliseconds.
-_DURATIONS = {"wait": "timeout_ms", "watchdog": "watchdog_ms", "for": "for_ms", "hold": "hold_ms"}
+_DURATIONS = {
+    "wait": "timeout_ms", "watchdog": "watchdog_ms", "for": "for_ms", "hold": "hold_ms", "by": "by_ms",
+    "delay": "delay_ms",
+}  # fmt: skip
+
+
+class ResourceLost(LockbenchError):
+    """The resource's log cannot be read, so nobody can say which writes were accepted: there is no history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,6 @@ class Setting:
 
     scenario: Scenario
     default_wait: str
-    lab: Lab
     servers: LabServers | None
     host: ResourceHost
     place: Place
@@ -76,7 +84,7 @@ class Stage:
         self._told = told
         self._notes: dict[str, str] = {}
         self._measures: dict[str, float] = {}
-        self._scene = Scene(cast, setting.lab, setting.servers, key, values, self._notes, self._measures)
+        self._scene = Scene(cast, setting.servers, key, values, self._notes, self._measures)
         self._staging: list[str] = []
         self._asked: dict[str, list[_Asked]] = {}
         self._open: list[_Open] = []
@@ -90,7 +98,8 @@ class Stage:
     def play(self) -> Played:
         """Carry out every step. Whatever happens, no fault is in force when this returns or raises.
 
-        Raises Interrupted. A step that goes otherwise than staged ends the trial, which tells so.
+        A step that goes otherwise than staged ends the trial, which tells so. Raises Interrupted; LockbenchError when
+        there is no trial to tell of.
         """
         self._cast.complete()
         self._cast.open(self._values)
@@ -106,13 +115,16 @@ class Stage:
         began_ns = time.monotonic_ns()
         try:
             self._carry_out(self._setting.scenario.steps)
-        except ActorFailed as failure:
+        except (ActorFailed, CannotStep) as failure:  # void, with the reason: other scenarios can be staged here
             self._staging.append(str(failure))
         finally:
+            # What actors say while the last faults are taken back is of no trial any more.
+            messages = {name: self._cast.actor(name).take_messages() for name in self._cast.names}
             ended_ns = time.monotonic_ns()
-            for still in reversed(self._open[:]):
-                self._finish(still)
-        return Played(self._assembled(began_ns, ended_ns), self._staging)
+            with ExitStack() as every:  # each is ended, also after another would not; the last to strike comes first
+                for still in self._open:
+                    every.callback(self._put_right, still)
+        return Played(self._assembled(began_ns, ended_ns, messages), self._staging)
 
     def _carry_out(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -141,10 +153,7 @@ class Stage:
             self._collect(step.subject, asked)
 
     def _request(self, do: str, actor: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        request = {
-            _DURATIONS.get(name, name): duration_ms(value, self._values) if name in _DURATIONS else value
-            for name, value in arguments.items()
-        }
+        request = self._in_ms(arguments)
         if do in ("acquire", "contend"):
             self._acquires[actor] = self._acquires.get(actor, 0) + 1
             waits = "timeout_ms" in request
@@ -155,6 +164,12 @@ class Stage:
         if do == "acquire" and watchdog:
             request.setdefault("watchdog_ms", duration_ms(watchdog, self._values))
         return request
+
+    def _in_ms(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            _DURATIONS.get(name, name): duration_ms(value, self._values) if name in _DURATIONS else value
+            for name, value in arguments.items()
+        }
 
     def _collect(self, actor: str, asked: _Asked) -> Message:
         answer = self._cast.collect(actor, asked.number, asked.within_s)
@@ -186,6 +201,8 @@ class Stage:
         """Until the actor has said something of itself, which is not the answer to a request."""
         if until == "asking":
             count, within_s = self._acquires.get(actor, 0), ANSWERS_WITHIN_S
+            if count == 0:
+                raise ScenarioError(f"{self._setting.scenario.name}: {actor} was not told to acquire, and never asks")
             if self._cast.wait_said(actor, "asking", count, within_s) is None:
                 raise ActorFailed(f"{actor} has not begun to ask within {within_s:g} s")
             return
@@ -202,25 +219,19 @@ class Stage:
     def _fault(self, step: Step) -> None:
         arguments = filled(dict(step.arguments), self._values)
         target = str(arguments.pop("target", ""))
-        given = {
-            (f"{name}_ms" if name in ("by", "delay", "for") else name): (
-                duration_ms(value, self._values) if name in ("by", "delay", "for") else value
-            )
-            for name, value in arguments.items()
-        }
         strike = FAULTS.get(step.subject)
         if strike is None:
             raise ScenarioError(f"no fault {step.subject!r}: choose from {', '.join(FAULTS)}")
-        in_force = strike(self._scene, target, given)
+        in_force = strike(self._scene, target, self._in_ms(arguments))
         self._instants[step.subject] = in_force.began_ns
         if step.subject == "kill":
             self._killed_ns[target] = in_force.began_ns
         struck = _Open(step.subject, in_force.target or target, in_force)
-        self._cast.log(f"trial {self._name}: {struck.kind} of {struck.target} in force: {in_force.confirmed}")
         if in_force.over is None:
             self._faults.append(_window(struck, None))
         else:
             self._open.append(struck)
+        self._cast.log(f"trial {self._name}: {struck.kind} of {struck.target} in force: {in_force.confirmed}")
 
     def _end(self, step: Step) -> None:
         target = str(step.arguments.get("target", ""))
@@ -229,6 +240,12 @@ class Stage:
                 self._finish(still)
                 return
         raise ScenarioError(f"{self._setting.scenario.name}: {step.subject} {target} is not in force, and cannot end")
+
+    def _put_right(self, still: _Open) -> None:
+        try:
+            self._finish(still)
+        except ActorFailed as failure:
+            self._staging.append(str(failure))
 
     def _finish(self, still: _Open) -> None:
         self._open.remove(still)
@@ -281,9 +298,11 @@ class Stage:
 
     # -- afterwards ------------------------------------------------------------------------------------------------
 
-    def _assembled(self, began_ns: int, ended_ns: int) -> Trial:
-        messages = {name: self._cast.actor(name).take_messages() for name in self._cast.names}
-        log = self._setting.host.judged(self._setting.place, self._key)
+    def _assembled(self, began_ns: int, ended_ns: int, messages: Mapping[str, Sequence[Message]]) -> Trial:
+        try:
+            log = self._setting.host.judged(self._setting.place, self._key)
+        except ResourceUnreachable as silent:
+            raise ResourceLost(f"the resource does not tell its log of trial {self._name}: {silent}") from silent
         return Trial(
             name=self._name,
             parameters=self._told,

@@ -44,7 +44,7 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
         marks = _notes(found, notes)
         jump = _smallest_jump(evidence.hazards, system)
         if jump:
-            return Text(f"yes: two holders from {jump} on", marks)
+            return Text(f"yes: two holders from {jump}", marks)
         showing = [one for one in counted if one.shown.seen]
         count = sum((one.shown for one in showing or counted), NOBODY_LOOKED)
         if not showing:
@@ -83,10 +83,13 @@ def _smallest_jump(hazards: HazardEvidence | None, system: str) -> str:
 
 
 def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:
-    """One footnote for each line, with what it rests on."""
-    marks = []
-    for one in found:
-        told = [f"{one.verdict}, {one.shown.words}" if one.shown.of else str(one.verdict)]
-        told += [one.reason] if one.reason and one.verdict is not HazardVerdict.SAFE else []
-        marks.append(notes.number(f"{names.title(one.system)}, {one.fault}: {'; '.join(told)}."))
-    return tuple(dict.fromkeys(marks))
+    """One footnote for all of a system's lines, with what each rests on."""
+    if not found:
+        return ()
+    return (notes.number(f"{names.title(found[0].system)}, {'. '.join(map(_note, found))}."),)
+
+
+def _note(one: FaultVerdict) -> str:
+    told = [f"{one.verdict}, {one.shown.words}" if one.shown.of else str(one.verdict)]
+    told += [one.reason] if one.reason and one.verdict is not HazardVerdict.SAFE else []
+    return f"{one.fault}: {'; '.join(told)}"

@@ -9,7 +9,8 @@ from bench.report.figures.drawing import Drawing
 from bench.report.formats import NOTHING
 from bench.report.hazard_rows import Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
 from bench.report.hazard_verdicts import (
-    EXPLANATION,
+    COUNTED,
+    MEANINGS,
     REASONS_HEADER,
     WINDOW_HEADER,
     Block,
@@ -45,7 +46,8 @@ def hazard_parts(
     """
     yield "\n".join(f"- **{name}:** {safe(value)}" for name, value in hazard_facts(hazards))
     yield f"{heading} Verdicts"
-    yield EXPLANATION
+    yield "\n".join(f"- **{word}:** {meaning}" for word, meaning in MEANINGS.items())
+    yield COUNTED
     for block in blocks(hazards):
         yield _verdicts(block)
     if not hazards.verdicts:
@@ -91,7 +93,7 @@ def scenario_header(one: ScenarioTable) -> tuple[str, ...]:
         "System",
         *(label(name) for name in one.parameters),
         "n",
-        *(["overlap, s"] if one.has_overlaps else []),
+        *(["two holders, s"] if one.has_overlaps else []),
         *(["stale writes accepted", "refused"] if one.has_stale_writes else []),
         *(["lost updates"] if one.has_lost_updates else []),
         *(["token faults"] if one.has_tokens else []),

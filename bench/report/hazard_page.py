@@ -12,7 +12,8 @@ from bench.report.formats import MINUS, NOTHING
 from bench.report.hazard_markdown import TITLE, scenario_cells, scenario_header
 from bench.report.hazard_rows import scenario_tables
 from bench.report.hazard_verdicts import (
-    EXPLANATION,
+    COUNTED,
+    MEANINGS,
     REASONS_HEADER,
     WINDOW_HEADER,
     Block,
@@ -80,7 +81,8 @@ def verdicts_html(hazards: HazardEvidence) -> str:
     told = "".join(_block(block) for block in blocks(hazards))
     if not told:
         return "<p>No run of this campaign says anything about a system under a fault.</p>"
-    return f"{_style()}<p>{escape(EXPLANATION)}</p>{told}"
+    words = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in MEANINGS.items())
+    return f'{_style()}<dl class="facts">{words}</dl><p>{escape(COUNTED)}</p>{told}'
 
 
 def _style() -> str:

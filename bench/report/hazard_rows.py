@@ -78,7 +78,9 @@ class ScenarioTable:
 
     @property
     def has_overlaps(self) -> bool:
-        return any(row.overlap_s for row in self.rows)
+        """Where two holders are the subject, or were seen: elsewhere it is a column of noughts."""
+        about = self.scenario not in OF_OTHER_TABLES and not subject_of(self.scenario).hazard.of_availability
+        return any(any(row.overlap_s) or (about and row.overlap_s) for row in self.rows)
 
     @property
     def has_stale_writes(self) -> bool:
@@ -105,11 +107,14 @@ def scenario_tables(hazards: HazardEvidence) -> tuple[ScenarioTable, ...]:
 def median_words(values: Sequence[float], digits: int | None = None) -> tuple[str, str]:
     """The median, and the range, "" where there is one value or all read alike.
 
-    With `digits` places after the point; without, three digits that count.
+    With `digits` places after the point; without, three digits that count. What is there reads never as nothing:
+    a sixth of a millisecond is "<0.001" to three places.
     """
 
     def told(value: float) -> str:
-        return _number(value) if digits is None else f"{value:,.{digits}f}"
+        if digits is None:
+            return _number(value)
+        return f"<{10.0**-digits:g}" if 0.0 < value < 0.5 * 10.0**-digits else f"{value:,.{digits}f}"
 
     middle, low, high = told(statistics.median(values)), told(min(values)), told(max(values))
     return middle, "" if low == high else f"{low}{RANGE}{high}"
@@ -132,7 +137,7 @@ def value_words(value: Scalar) -> str:
     """A parameter's value: on and off, numbers without noughts."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:,g}" if isinstance(value, int | float) else value.replace("_", " ")
+    return f"{value:,g}" if isinstance(value, int | float) else value.replace("_", " ").replace(" ttl", " TTL")
 
 
 def _number(value: float) -> str:

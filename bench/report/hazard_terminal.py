@@ -13,10 +13,12 @@ from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import SCENARIOS as WINDOW_SCENARIOS
 from bench.report.formats import NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
-from bench.report.hazard_verdicts import EXPLANATION, WINDOW_HEADER, Block, blocks, count_words, window_lines
+from bench.report.hazard_verdicts import COUNTED, MEANINGS, WINDOW_HEADER, Block, blocks, count_words, window_lines
 from bench.report.terminal import compact_table
 
-_MEASURES_APART, _COLUMNS_APART = 4, 9  # more than that leave no room for each other
+_MEASURES_APART, _COLUMNS_APART = 5, 9  # more than that leave no room for each other
+_COLUMNS_ROOMY = 4  # up to that a system's name may be as long as it is
+_SHORT = {HazardVerdict.WITH_FENCING: "with fence"}  # one line where a column of verdicts is narrow
 _SYSTEM_COLUMNS, _VERDICT_COLUMNS, _MEASURED_COLUMNS = 12, 13, 44
 _MEASURED_LEAST = 18
 _FULL_BLOCK = 6  # systems beside each other: each gets what is left
@@ -52,18 +54,19 @@ def _parts(hazards: HazardEvidence) -> Iterable[RenderableType]:
     for block in blocks(hazards):
         yield _verdicts(block)
     if hazards.verdicts:
-        yield Padding(Styled(EXPLANATION, style="dim"), (0, 0, 0, 1))
+        yield Padding(Styled(_explanation(), style="dim"), (0, 0, 0, 1))
 
 
 def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
     table = compact_table(f"{one.scenario}: {one.fault}" if one.fault != one.scenario else one.scenario, dense=True)
     longest = max((len(word) for row in one.rows for word in row.title.split()), default=1)
-    table.add_column("System", min_width=longest, max_width=max(longest, _SYSTEM_COLUMNS))
+    crowded = _columns(one) > _COLUMNS_ROOMY
+    table.add_column("System", min_width=longest, max_width=max(longest, _SYSTEM_COLUMNS) if crowded else None)
     for name in one.parameters:
         table.add_column(label(name), justify="right", max_width=22, overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     if one.has_overlaps:
-        table.add_column("overlap, s", justify="right", max_width=11, overflow="fold")
+        table.add_column("two holders, s", justify="right", max_width=11, overflow="fold")
     if one.has_stale_writes:
         table.add_column("stale accepted", justify="right", max_width=8)
         table.add_column("stale refused", justify="right", max_width=7)
@@ -76,7 +79,7 @@ def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
             table.add_column(label(name), justify="right", max_width=13, overflow="fold")
     elif one.measures:
         table.add_column("measured", min_width=_MEASURED_LEAST, max_width=_MEASURED_COLUMNS, overflow="fold")
-    table.add_column("verdict", max_width=_VERDICT_COLUMNS)
+    table.add_column("verdict", max_width=_VERDICT_COLUMNS, no_wrap=True)
     notes: list[str] = []
     before = None
     for row in one.rows:
@@ -111,8 +114,21 @@ def _cells(one: ScenarioTable, row: Row, note: int, *, first: bool, told: bool) 
             yield _below(*row.measures.get(name, ("", "")))
     elif one.measures:
         yield "; ".join(f"{label(name)} {on_one_line(*words)}" for name, words in row.measures.items())
-    verdict = f"{VOID} [{note}]" if row.void else (row.verdict or NOTHING) if told else ""
+    verdict = f"{VOID} [{note}]" if row.void else (_short(row.verdict) or NOTHING) if told else ""
     yield Styled(verdict, style="dim" if row.void else _STYLES.get(row.verdict, ""))
+
+
+def _short(verdict: str) -> str:
+    return next((short for word, short in _SHORT.items() if word == verdict), verdict)
+
+
+def _explanation() -> str:
+    """One line a word; a short form is told with the word that it stands for."""
+    lines = [
+        f"{_SHORT[word]} ({word}): {meaning}" if word in _SHORT else f"{word}: {meaning}"
+        for word, meaning in MEANINGS.items()
+    ]
+    return "\n".join([*lines, COUNTED])
 
 
 def _tokens(row: Row) -> str:
@@ -123,10 +139,15 @@ def _repeated(one: ScenarioTable) -> bool:
     return any(len(row.overlap_s) > 1 for row in one.rows)
 
 
+def _columns(one: ScenarioTable) -> int:
+    """How many columns there are beside system, n and verdict, where each measure has its own."""
+    counted = one.has_overlaps + 2 * one.has_stale_writes + one.has_lost_updates + one.has_tokens
+    return len(one.parameters) + len(one.measures) + counted
+
+
 def _apart(one: ScenarioTable) -> bool:
     """Has each measure room for a column of its own?"""
-    others = one.has_overlaps + 2 * one.has_stale_writes + one.has_lost_updates + one.has_tokens
-    return len(one.measures) <= _MEASURES_APART and len(one.parameters) + len(one.measures) + others <= _COLUMNS_APART
+    return len(one.measures) <= _MEASURES_APART and _columns(one) <= _COLUMNS_APART
 
 
 def _below(middle: str, spread: str) -> Styled:
@@ -169,7 +190,7 @@ def _verdicts(block: Block) -> RenderableType:
             if one is None:
                 cells.append(Styled("\u00b7", style="dim"))
                 continue
-            words = Styled(str(one.verdict), style=_STYLES.get(str(one.verdict), "dim"))
+            words = Styled(_short(str(one.verdict)), style=_STYLES.get(str(one.verdict), "dim"))
             if count := count_words(one):
                 words.append(f"\n{count}", style="dim")
             cells.append(words)

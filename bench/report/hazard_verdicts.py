@@ -12,11 +12,14 @@ from bench.analysis.hazards.window import WindowFit
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 
-EXPLANATION = (
-    "safe: two clients never held the lock, in as many trials as could have shown it. safe only with fencing: they "
-    "did, and with the fence on every late write was refused. unsafe: they did, and no fence helped or was tried. "
-    "unavailable: nobody got the lock. Counts are trials that showed the hazard, of those that could."
-)
+# What each word means; its order is that of harm.
+MEANINGS: Mapping[HazardVerdict, str] = {
+    HazardVerdict.SAFE: "what the fault threatens, with most of them two holders at once, was not seen",
+    HazardVerdict.WITH_FENCING: "two clients held the lock, and with the fence on every late write was refused",
+    HazardVerdict.UNSAFE: "it was seen, and no fence helped, or none was tried",
+    HazardVerdict.UNAVAILABLE: "nobody got the lock",
+}
+COUNTED = "Counts are trials that showed it, of those that could have."
 REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")
 WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
 
@@ -51,8 +54,7 @@ def count_words(one: FaultVerdict) -> str:
     """How many trials are behind a verdict: those that showed the harm, of those that could."""
     if one.verdict is HazardVerdict.NOT_MEASURED:
         return ""
-    count = one.unavailable if one.verdict is HazardVerdict.UNAVAILABLE else one.shown
-    return f"{count.seen} of {count.of}"
+    return f"{one.telling.seen} of {one.telling.of}"
 
 
 def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:

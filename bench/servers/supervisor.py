@@ -86,6 +86,13 @@ class Supervisor:
             return found
         return Missing("a Docker engine that answers `docker compose`", "sudo apt-get install docker.io docker-compose")
 
+    def require(self, specs: Sequence[ServerSpec]) -> None:
+        """Raise ServersError, saying how to install it, for the first set that nothing here can serve."""
+        for spec in specs:
+            source = self.source(spec)
+            if isinstance(source, Missing):
+                raise _needs(spec, source)
+
     # -- up ------------------------------------------------------------------------------------------------------
 
     def up(self, specs: Sequence[ServerSpec], progress: Progress = lambda _: None) -> dict[str, RunningSet]:
@@ -104,7 +111,7 @@ class Supervisor:
                         continue
                     source = self.source(spec)
                     if isinstance(source, Missing):
-                        raise ServersError(f"{spec.title} needs {source.what}. Install it with: {source.install}")
+                        raise _needs(spec, source)
                     progress(f"starting {spec.title} ({source})")
                     if source == "native":
                         self._launch(spec, started)
@@ -140,7 +147,7 @@ class Supervisor:
     def _launch(self, spec: ServerSpec, started: list[Starting]) -> None:
         found = spec.find()
         if isinstance(found, Missing):
-            raise ServersError(f"{spec.title} needs {found.what}. Install it with: {found.install}")
+            raise _needs(spec, found)
         self._stop_strays(spec)
         starting = Starting(spec, self._lay_out(spec))
         started.append(starting)  # before the first process, so that a failure half-way stops what there is
@@ -345,6 +352,10 @@ class Supervisor:
             (state.folder / "pid").unlink(missing_ok=True)
         StateFile(self.home, spec.name).remove()
         return stopped
+
+
+def _needs(spec: ServerSpec, missing: Missing) -> ServersError:
+    return ServersError(f"{spec.title} needs {missing.what}. Install it with: {missing.install}")
 
 
 def _prove_each(starting: Starting, deadline: float) -> tuple[NodeState, ...]:

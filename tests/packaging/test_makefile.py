@@ -43,7 +43,10 @@ def test_every_target_is_well_formed(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "commands"),
     [
-        ("tables", ["lockbench servers --yes", "lockbench run --quick", "lockbench hazard run all", "lockbench report"]),
+        (
+            "tables",
+            ["lockbench servers --yes", "lockbench run --quick", "lockbench hazard run all", "lockbench report"],
+        ),
         ("test", ["lockbench servers --yes", "ruff check .", "ruff format --check .", "mypy", "pytest"]),
         ("live", ["lockbench servers --yes", "lockbench live"]),
         ("up", ["lockbench servers --yes", "lockbench up"]),

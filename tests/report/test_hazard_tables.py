@@ -88,14 +88,15 @@ def test_systems_stand_in_table_order_and_repetitions_in_one_row(hazards: Hazard
 def test_counts_verdicts_and_measures_are_printed(hazards: HazardEvidence) -> None:
     text = printed(hazards)
     pauses = part(text, "gc-pause: pause of the holder")
-    assert (
-        pauses.splitlines()[2].split()
-        == [
-            *("System", "fence", "pause,", "TTL", "n", "overlap,", "s"),
-            *("stale", "accepted", "stale", "refused", "lost", "updates", "pause,", "ms", "wait,", "ms", "verdict"),
-        ]
-        or "stale" in pauses
-    )
+    above, below, *_ = pauses.splitlines()[2:]
+    assert above.split() == ["two", "stale", "stale", "lost"]
+    assert below.split() == [
+        *("System", "fence", "pause,", "TTL", "n", "holders,", "s"),
+        *("accepted", "refused", "updates", "pause,", "ms", "wait,", "ms", "verdict"),
+    ]
+    redis = next(line for line in pauses.splitlines() if line.split()[:1] == ["Redis"])
+    assert redis.rstrip().endswith("with fence"), "one line, and the whole word in the explanation"
+    assert "with fence (safe only with fencing): " in text
     redlock = [line for line in pauses.splitlines() if line.split()[:1] == ["Redlock"]]
     assert len(redlock) == 1, "a system is named once"
     assert "unsafe" in redlock[0]
@@ -122,6 +123,17 @@ def test_of_a_search_only_the_smallest_breaking_value_is_shown(hazards: HazardEv
     assert told["500", "2"]["smallest_breaking_ms"] == ("none up to 550", "")
     assert len(search.rows) == 4
     assert "275" not in part(printed(hazards), "redlock-clock")
+
+
+def test_two_holders_for_less_than_a_place_are_no_nought() -> None:
+    assert median_words((0.0, 0.0002, 0.002), digits=3) == ("<0.001", "0.000\u20130.002")
+    assert median_words((0.0, 0.0), digits=3) == ("0.000", "")
+
+
+def test_two_holders_have_no_column_where_they_are_not_the_subject(hazards: HazardEvidence) -> None:
+    has = {one.scenario: one.has_overlaps for one in scenario_tables(hazards)}
+    assert has["gc-pause"]
+    assert not has["nodes-down"]
 
 
 def test_tokens_are_counted_in_pairs(hazards: HazardEvidence) -> None:
@@ -199,7 +211,7 @@ def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> 
     assert pauses("redis").words == "safe only with fencing: two holders in 6 of 6 pauses"
     assert pauses("redlock").words == "unsafe: two holders in 4 of 4 pauses"
     assert pauses("postgres-row").words == "safe: two holders in 0 of 4 pauses"
-    assert clocks("redlock").words == "yes: two holders from 14\u00a0ms on 3 nodes on"
+    assert clocks("redlock").words == "yes: two holders from 14\u00a0ms on 3 nodes"
     assert clocks("redis").words == "yes: two holders in 1 of 1 (clock jump of the servers (ahead))"
     assert clocks("etcd").words == "no: two holders in 0 of 1 jumps"
     assert not clocks("zookeeper").measured

@@ -6,13 +6,24 @@ from typing import TYPE_CHECKING
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.nodes import nodes_down_of
 from bench.analysis.hazards.rows import TrialRow, stale_count
-from bench.analysis.hazards.subjects import Hazard, believed_on_ms, refused_by_itself, subject_of, told_too_late
+from bench.analysis.hazards.subjects import (
+    LOOKING_MS,
+    Hazard,
+    believed_on_ms,
+    longest_block_ms,
+    refused_by_itself,
+    subject_of,
+    told_too_late,
+)
 from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.records.hazards import EndOfBelief
 
 if TYPE_CHECKING:
     from bench.analysis.hazards.verdicts import VoidRun
 
-PINNING = ("gc-pause", "page-scenario", "watchdog", "idle-in-transaction")  # those in which somebody waits for a pause
+# Those in which somebody waits for the end of a pause, and those in which a clock is stepped.
+PINNING = ("gc-pause", "page-scenario", "watchdog", "idle-in-transaction", "late-release")
+CLOCKS = ("server-clock", "client-clock")
 
 
 def reason_for(
@@ -29,21 +40,21 @@ def reason_for(
     if verdict is HazardVerdict.NOT_MEASURED:
         told += dict.fromkeys(f"void: {one.cause}" for one in void) or ["no trial could have shown it"]
     elif verdict is HazardVerdict.SAFE:
-        told += [_seen(hazard, shown), pinned(rows), _harmless(rows), _outlived(rows), _told_after(rows)]
+        seen = unavailable if hazard.of_availability else shown
+        two = hazard in (Hazard.TWO_HOLDERS, Hazard.LOST_LOCK)
+        told.append(never_two(rows, shown) if two else f"{hazard.words} in {seen.words}")
+        told += [pinned(rows), outlived(rows), _told_after(rows)]
+        told += [_no_clock_ends_it(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
-        told += [f"nobody got the lock in {unavailable.words}", _stopped(rows), _outlived(rows)]
+        harm = hazard if hazard.of_availability else Hazard.AVAILABILITY
+        told += [f"{harm.words} in {unavailable.words}", _stopped(rows), outlived(rows)]
     elif verdict is HazardVerdict.UNSAFE:
-        told += [_seen(hazard, shown), *_why_unsafe(rows, stale_with)]
+        told.append(f"{(Hazard.TWO_HOLDERS if hazard.of_availability else hazard).words} in {shown.words}")
+        told += _why_unsafe(rows, stale_with) if hazard is not Hazard.FREED_FOR_ANOTHER else []
     elif verdict is HazardVerdict.WITH_FENCING:
         without = stale_count(rows, False)
         told.append(f"late writes accepted without the fence {without.words}, with it {stale_with.words}")
     return "; ".join(part for part in told if part)
-
-
-def _seen(hazard: Hazard, shown: Count) -> str:
-    if hazard is Hazard.FREED_FOR_ANOTHER:
-        return f"another's lock was freed in {shown.words}"
-    return f"two holders in {shown.words}"
 
 
 def pinned(rows: Sequence[TrialRow]) -> str:
@@ -56,22 +67,34 @@ def pinned(rows: Sequence[TrialRow]) -> str:
 
 
 def _pinned_ms(row: TrialRow) -> float | None:
-    told = row.measure("pinned_ms")
-    return row.measure("wait_ms") if told is None else told
+    for name in ("pinned_ms", "wait_ms"):
+        if (told := row.measure(name)) is not None:
+            return told
+    waits = [
+        (ask.answered_ns - ask.asked_ns) / 1e6
+        for ask in row.trial.asks
+        if ask.waited and ask.outcome == "acquired" and ask.answered_ns is not None
+    ]
+    return max(waits, default=None)
 
 
-def _harmless(rows: Sequence[TrialRow]) -> str:
-    """Late writes that needed no fence to be refused; "" where there was none."""
-    late = [row for row in rows if row.checked.stale_writes]
+def never_two(rows: Sequence[TrialRow], shown: Count) -> str:
+    """That two holders were not seen, and the holders that believed on to no harm, which are not counted as such."""
+    late = [row for row in rows if refused_by_itself(row)]
     if not late:
-        return ""
-    return f"the late write was refused without any fence in {sum(map(refused_by_itself, late))} of {len(late)}"
+        return f"two holders in {shown.words}"
+    believed_ms = max(row.overlap_ms for row in late)
+    return (
+        f"two holders that could both write in {shown.words}; in {len(late)} of these the stopped holder believed in "
+        f"the lock for up to {believed_ms:,.0f} ms beside the next one, and its late write was refused without any "
+        "fence, gone with its transaction"
+    )
 
 
-def _outlived(rows: Sequence[TrialRow]) -> str:
-    """Was the lock still held after its servers were struck? Where not, its holder came to know first."""
+def outlived(rows: Sequence[TrialRow]) -> str:
+    """Was the lock still held after its servers were struck, and if not, was its holder told; "" where not asked."""
     told = [
-        value
+        (row, bool(value))
         for row in rows
         if row.scenario in ("restart", "stalled-leader")
         for name in ("still_held", "survived")
@@ -79,15 +102,47 @@ def _outlived(rows: Sequence[TrialRow]) -> str:
     ]
     if not told:
         return ""
-    count = Count.over(bool(value) for value in told)
-    lost = "" if count.seen == count.of else ", else its holder was told"
-    return f"the lock outlived it in {count.seen} of {count.of}{lost}"
+    lost = [row for row, held in told if not held]
+    words = f"the lock outlived it in {len(told) - len(lost)} of {len(told)}"
+    if not lost:
+        return words
+    knew = sum(any(belief.ended_by is EndOfBelief.LOST for belief in row.trial.beliefs) for row in lost)
+    return f"{words}, and its holder was told of the loss in {knew} of {len(lost)}"
 
 
 def _told_after(rows: Sequence[TrialRow]) -> str:
     """By how much a holder that looks all the time came to know too late; "" where none did."""
     late_ms = max((believed_on_ms(row) for row in rows if subject_of(row.scenario).shows is told_too_late), default=0.0)
-    return f"a holder was told at most {late_ms:,.0f} ms after the next grant, looking every 5 ms" if late_ms else ""
+    if not late_ms:
+        return ""
+    return (
+        f"a holder was told at most {late_ms:,.0f} ms after the next grant, looking every 5 ms (up to "
+        f"{LOOKING_MS:,.0f} ms are put down to its looking)"
+    )
+
+
+def _no_clock_ends_it(rows: Sequence[TrialRow]) -> str:
+    """Why no clock could have given two holders; "" where there is a lease, or no clock was stepped."""
+    if any(row.has_lease or row.scenario not in CLOCKS for row in rows):
+        return ""
+    return "no TTL: the lock ends with its connection, which no clock ends"
+
+
+def _served_after(rows: Sequence[TrialRow]) -> str:
+    """How long after a crash somebody else had the lock; "" where that was not timed."""
+    took = [value for row in rows if (value := row.measure("recovery_ms")) is not None and value >= 0.0]
+    return f"the next client had it after {min(took):,.0f} to {max(took):,.0f} ms" if took else ""
+
+
+def _blocked(rows: Sequence[TrialRow]) -> str:
+    """How long the key was blocked after its acquire's reply was lost; "" where that was not timed."""
+    took = [(value, row) for row in rows if (value := row.measure("blocked_ms")) is not None and value >= 0.0]
+    if not took:
+        return ""
+    longest_ms, row = max(took, key=lambda one: one[0])
+    return (
+        f"the next client waited at most {longest_ms:,.0f} ms, of {longest_block_ms(row):,.0f} ms that a lease allows"
+    )
 
 
 def _stopped(rows: Sequence[TrialRow]) -> str:
@@ -114,7 +169,7 @@ def _why_unsafe(rows: Sequence[TrialRow], stale_with: Count) -> list[str]:
             for write in row.checked.stale_writes
         )
         if fell:
-            told.append(f"the token itself fell {fell} times")
+            told.append(f"the later token was not the greater one in {fell} pairs of grants")
         elif unseen:
             told.append(f"{unseen} of them came before the new holder's first write, where no fence can see them")
     elif not stale_with.of:

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from bench.analysis.hazards.nodes import got_it, nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.validity import left_ms
 
 Predicate = Callable[[TrialRow], bool]
 LOOKING_MS = 50.0  # a client that looks every 5 ms whether it lost its lock may wake late on a busy machine
@@ -22,7 +23,31 @@ class Hazard(StrEnum):
     TWO_HOLDERS = "two holders"
     LOST_LOCK = "lost lock"  # two holders, because the servers forgot the first one
     FREED_FOR_ANOTHER = "freed for another"  # a release that frees a lock of somebody else
+    DEAD_WAITER = "dead waiter"  # a grant to a waiter whose lease had ended
+    LATE_GRANT = "late grant"  # a grant of which nothing is left
     AVAILABILITY = "availability"  # nobody gets the lock
+    BLOCKED = "blocked"  # others are shut out for longer than a lease
+
+    @property
+    def of_availability(self) -> bool:
+        """Is it about getting the lock at all? Then trials count in which nobody did, not those with two holders."""
+        return self in (Hazard.AVAILABILITY, Hazard.BLOCKED)
+
+    @property
+    def words(self) -> str:
+        """What happened, for a sentence: "... in 0 of 6"."""
+        return _HARMS[self]
+
+
+_HARMS: Mapping[Hazard, str] = {
+    Hazard.TWO_HOLDERS: "two holders",
+    Hazard.LOST_LOCK: "two holders",
+    Hazard.FREED_FOR_ANOTHER: "another's lock was freed",
+    Hazard.DEAD_WAITER: "a waiter whose lease had ended got the lock",
+    Hazard.LATE_GRANT: "a grant with nothing left of its validity",
+    Hazard.AVAILABILITY: "nobody got the lock",
+    Hazard.BLOCKED: "the key was blocked for longer than a lease",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +109,12 @@ def stopped_beyond_its_lease(row: TrialRow) -> bool:
     return (row.measure("pause_ms") or 0.0) > row.ttl_ms + row.capability_ms("ttl_granularity_ms")
 
 
+def released_late(row: TrialRow) -> bool:
+    """Did the holder release while another believed in the key, or at least later than a lease may last?"""
+    longest_ms = row.ttl_ms + row.capability_ms("ttl_granularity_ms")
+    return bool(row.checked.overlaps) or (row.longest_fault_ms("pause") or 0.0) > longest_ms
+
+
 def _transaction_stopped(row: TrialRow) -> bool:
     """Was the holder stopped for longer than the server may leave its transaction idle?"""
     return (row.longest_fault_ms("pause") or 0.0) > row.ttl_ms
@@ -114,6 +145,10 @@ def _died_and_acquired(row: TrialRow) -> bool:
     return bool(row.measure("waiter_acquired") or row.measure("neglected_acquired")) or two_holders(row)
 
 
+def _answered_too_late(row: TrialRow) -> bool:
+    return row.measure("elapsed_ms") is not None and left_ms(row) <= 0.0
+
+
 def _granted_too_late(row: TrialRow) -> bool:
     granted_late = bool(row.measure("granted")) and (row.measure("validity_ms") or 0.0) <= 0.0
     return granted_late or two_holders(row)
@@ -132,10 +167,14 @@ def _never_recovered(row: TrialRow) -> bool:
     return (row.measure("recovery_ms") or 0.0) < 0.0
 
 
+def longest_block_ms(row: TrialRow) -> float:
+    """How long an acquire whose reply was lost may block its key: a lease, and the asking of whoever waits for it."""
+    return row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), ASKING_MS)
+
+
 def _blocked_beyond_its_lease(row: TrialRow) -> bool:
-    limit_ms = row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), ASKING_MS)
     blocked_ms = row.measure("blocked_ms") or 0.0
-    return blocked_ms < 0.0 or blocked_ms > limit_ms
+    return blocked_ms < 0.0 or blocked_ms > longest_block_ms(row)
 
 
 def _always(_: TrialRow) -> bool:
@@ -219,13 +258,20 @@ SUBJECTS: Mapping[str, Subject] = {
     "watchdog": _subject("stall of a renewing holder", exposed=stalled_beyond_its_lease, variant=_stalled),
     "idle-in-transaction": _subject("pause inside a transaction", exposed=_transaction_stopped, variant=_idle_timeout),
     "cable-pulled": _subject("holder cut off", shows=told_too_late),
-    "crash-recovery": _subject("crash of the holder", unavailable=_never_recovered),
-    "late-release": _subject("late release", Hazard.FREED_FOR_ANOTHER, shows=_measured("stolen")),
-    "swallowed-reply": _subject("reply to an acquire lost", Hazard.AVAILABILITY, unavailable=_blocked_beyond_its_lease),
-    "lease-dies-in-queue": _subject(
-        "lease dies in the queue", shows=_died_and_acquired, unavailable=_not("next_served")
+    "crash-recovery": _subject("crash of the holder", Hazard.AVAILABILITY, unavailable=_never_recovered),
+    "late-release": _subject(
+        "late release", Hazard.FREED_FOR_ANOTHER, shows=_measured("stolen"), exposed=released_late
     ),
-    "late-quorum": _subject("late quorum", shows=_granted_too_late, unavailable=_never),
+    "swallowed-reply": _subject("reply to an acquire lost", Hazard.BLOCKED, unavailable=_blocked_beyond_its_lease),
+    "lease-dies-in-queue": _subject(
+        "lease dies in the queue",
+        Hazard.DEAD_WAITER,
+        shows=_died_and_acquired,
+        unavailable=_not("next_served"),
+    ),
+    "late-quorum": _subject(
+        "late quorum", Hazard.LATE_GRANT, shows=_granted_too_late, exposed=_answered_too_late, unavailable=_never
+    ),
     "server-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_direction),
     "redlock-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_nodes_jumped),
     "client-clock": _subject(

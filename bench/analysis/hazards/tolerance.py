@@ -24,7 +24,9 @@ class ToleranceRow:
     largest_survived_ms: float | None  # below the smallest breaking one; None: every jump that was tried broke it
     largest_tried_ms: float
     drift_ms: float | None  # the allowance in Redlock's own validity
-    remaining_validity_ms: float | None  # of the holder when the clocks jumped, median of the breaking trial's
+    remaining_validity_ms: (
+        float | None
+    )  # of the holder when the clocks had jumped, in the trial of the smallest breaking jump
     tried: int
     evidence: tuple[str, ...]
 

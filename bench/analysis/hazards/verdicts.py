@@ -1,11 +1,13 @@
 """A verdict for each system and fault: safe, safe only with fencing, unsafe, unavailable.
 
-    unsafe                  two clients held the lock, and a fence did not help: a late write was accepted with the
-                            fence on, or there is no token for it to check, or no late write was ever refused
+    unsafe                  the harm showed (two clients held the lock), and a fence did not help: a late write was
+                            accepted with the fence on, or there is no token for it to check, or none was refused
     safe only with fencing  two clients held the lock; with the fence on, every late write was refused
-    safe                    two clients never held the lock, in as many trials as could have shown it
-    unavailable             two clients never held the lock, but there were trials in which nobody got it
+    safe                    the harm never showed, in as many trials as could have shown it
+    unavailable             no such harm, but there were trials in which nobody got the lock
     not measured            no trial could have shown anything
+
+What the harm is, is the scenario's to say (`Hazard`); with most it is two holders.
 
 The first that applies is the verdict, so that more evidence of harm never makes it better.
 """
@@ -51,6 +53,13 @@ class FaultVerdict:
     evidence: tuple[str, ...]  # the runs that show it; all of them where nothing was shown
     runs: tuple[str, ...]  # all that were counted
     void: tuple[VoidRun, ...]
+
+    @property
+    def telling(self) -> Count:
+        """The count behind the word: trials without a grant where that is the subject or the verdict, else harm."""
+        harmless = not self.shown.seen
+        asked = self.hazard.of_availability or self.verdict is HazardVerdict.UNAVAILABLE
+        return self.unavailable if asked and harmless else self.shown
 
 
 def decide(shown: Count, stale_with: Count, has_token: bool, unavailable: Count) -> HazardVerdict:

@@ -1,14 +1,13 @@
 """The fault contract. A fault has two halves; what is between them is one window of the history."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.records.hazards import Scalar
 
 if TYPE_CHECKING:
     from bench.hazards.cast import Cast
-    from bench.hazards.lab.lab import Lab
     from bench.hazards.lab.servers import LabServers
 
 
@@ -17,7 +16,6 @@ class Scene:
     """What a fault may strike: the actors and their proxies, and the servers of the lock's system."""
 
     cast: "Cast"
-    lab: "Lab"
     servers: "LabServers | None"
     key: str
     values: Mapping[str, Scalar]  # the trial's parameters, `system` included
@@ -27,17 +25,17 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """A fault that has struck, as confirmed. `over` ends it and returns the instant from which it is no more; None: the
-    fault is an instant, and there is nothing to end. `over` is called once, also when a trial breaks off."""
+    """A fault that has struck, as confirmed. `over` ends it and returns the instant up to which it was in force (of
+    servers that were killed: at which they served again); None: the fault is an instant, and there is nothing to end.
+    `over` is called once, also when a trial breaks off."""
 
     began_ns: int
     confirmed: str
     over: Callable[[], int] | None = None
     amount: float | None = None
     unit: str = ""
-    target: str = field(default="")  # where the step named no one node: the one that was struck
+    target: str = ""  # where the step named no one node: the one that was struck
 
 
-Strike = Callable[
-    [Scene, str, Mapping[str, Any]], InForce
-]  # scene, target, the step's other arguments (durations in ms)
+# Of a scene, a target, and the step's other arguments (durations in ms).
+Strike = Callable[[Scene, str, Mapping[str, Any]], InForce]

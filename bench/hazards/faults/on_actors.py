@@ -1,14 +1,14 @@
 """Faults of one client: its process stopped or killed, its network late, silent, cut or deaf, its wall clock wrong."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.errors import LockbenchError
-from bench.hazards.actors import CONFIRMED_WITHIN_S, ActorFailed
+from bench.hazards.actor_process import CONFIRMED_WITHIN_S, ActorFailed
 from bench.hazards.cast import ANSWERS_WITHIN_S
 from bench.hazards.faults.base import InForce, Scene
-from bench.servers.proxy import Direction, Shots
+from bench.servers.proxy import Direction, FaultProxy, Shots
 
 _DIRECTIONS = {"both": Direction.BOTH, "to_server": Direction.TO_SERVER, "to_client": Direction.TO_CLIENT}
 
@@ -62,12 +62,7 @@ def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
             proxy.drop(direction)
     began_ns = time.monotonic_ns()
 
-    def over() -> int:
-        for proxy in proxies:
-            proxy.restore()
-        return time.monotonic_ns()
-
-    return InForce(began_ns, told, over)
+    return InForce(began_ns, told, lambda: _restored(proxies))
 
 
 def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -79,12 +74,7 @@ def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
         proxy.delay(delay_ms, direction)
     began_ns = time.monotonic_ns()
 
-    def over() -> int:
-        for proxy in proxies:
-            proxy.restore()
-        return time.monotonic_ns()
-
-    return InForce(began_ns, f"{len(proxies)} proxies are late", over, delay_ms, "ms")
+    return InForce(began_ns, f"{len(proxies)} proxies are late", lambda: _restored(proxies), delay_ms, "ms")
 
 
 def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -102,9 +92,16 @@ def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> In
     began_ns = time.monotonic_ns()
 
     def over() -> int:
-        for proxy in proxies:
-            proxy.restore()
+        ended_ns = _restored(proxies)
         scene.measures["replies_lost"] = float(shots.fired)
-        return time.monotonic_ns()
+        return ended_ns
 
     return InForce(began_ns, f"{len(proxies)} proxies wait for a request that names the key", over)
+
+
+def _restored(proxies: Sequence[FaultProxy]) -> int:
+    """End every fault of these; the instant before the first of them forwarded anything."""
+    ended_ns = time.monotonic_ns()
+    for proxy in proxies:
+        proxy.restore()
+    return ended_ns

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from bench.errors import LockbenchError
+from bench.hazards.actor_process import ActorFailed, ActorProcess
 from bench.hazards.clocks.observed import seen_offset
 from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.server_clock import ServerClock
@@ -38,15 +39,18 @@ def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFor
 
     # From here on `mend` sets them back, whatever becomes of this trial; `over` takes that off the list again.
     servers.on_mend.append(remove)
-    for clock in clocks.values():
-        clock.back()  # the halt that the first change needs comes before the step, not between the steps of two servers
-    for clock in clocks.values():
-        clock.step(by_ms)
+    try:
+        for clock in clocks.values():
+            clock.back()  # the halt that the first change needs comes before the step, not between two servers' steps
+        for clock in clocks.values():
+            clock.step(by_ms)
+    except ProcessLookupError as gone:
+        raise ClockNotSeen(f"a server ended before its clock was stepped: {gone}") from gone
     told = _seen(scene, servers, names, by_ms)
 
     def over() -> int:
-        remove()
         ended_ns = time.monotonic_ns()
+        remove()
         servers.on_mend.remove(remove)
         alive = [name for name in names if clocks[name].process.alive()]
         _seen(scene, servers, alive, 0.0)
@@ -60,8 +64,7 @@ def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
     negative). In force once the actor itself tells the new time."""
     actor, by_ms = scene.cast.actor(target), float(arguments["by_ms"])
     true_ns = time.time_ns() - time.monotonic_ns()
-    clock = ProcessClock(actor.pid)
-    clock.set(round(by_ms * 1e3))
+    clock = _set(actor, by_ms)
 
     def told(offset_ms: float) -> str:
         seen_ms = (scene.cast.ask(target, "tell_time")["ahead_ns"] - true_ns) / 1e6
@@ -70,13 +73,23 @@ def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
         return f"{target} is {seen_ms:+.1f} ms off, by its own clocks"
 
     def over() -> int:
+        ended_ns = time.monotonic_ns()
         if actor.alive:
             clock.restore()
             told(0.0)
-        return time.monotonic_ns()
+        return ended_ns
 
-    confirmed = told(by_ms)
+    confirmed = told(by_ms)  # if it is not seen, the trial ends, and the actor with it
     return InForce(time.monotonic_ns(), confirmed, over, by_ms, "ms")
+
+
+def _set(actor: ActorProcess, by_ms: float) -> ProcessClock:
+    try:
+        clock = ProcessClock(actor.pid)
+        clock.set(round(by_ms * 1e3))
+    except ProcessLookupError as gone:
+        raise ActorFailed(f"actor {actor.name} ended before its clock was stepped") from gone
+    return clock
 
 
 def _seen(scene: Scene, servers: LabServers, names: Sequence[str], offset_ms: float) -> str:

@@ -71,6 +71,11 @@ class Lab:
                     every.callback(servers.let_go)
 
 
+def require_servers(home: Path, specs: Sequence[ServerSpec]) -> None:
+    """Raise ServersError, saying how to install it, for the first set whose programs are missing. Starts nothing."""
+    Supervisor(folder_of(home.resolve()), _NATIVE).require(specs)
+
+
 @contextmanager
 def open_lab(
     home: Path,

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
-from pathlib import Path
 
 from bench.errors import LockbenchError
 from bench.hazards.lab import disks
@@ -29,6 +28,10 @@ Turn = Callable[[], AbstractContextManager[None]]
 
 class LabClosed(LockbenchError):
     """The lab is being taken down: nothing may be started or stopped in it any more."""
+
+
+class ServerDown(LockbenchError):
+    """A fault was to strike a server that has ended, by itself or by an earlier fault."""
 
 
 class LabServers:
@@ -68,12 +71,8 @@ class LabServers:
         return found.host, found.port
 
     def pid(self, node: str) -> int:
-        """The node's first process. Raises ValueError when it does not run."""
+        """The node's first process. Raises ServerDown when it does not run."""
         return self._process(node).pid
-
-    def log_path(self, node: str) -> Path:
-        """What the node's server printed, over all its starts."""
-        return self.state(node).log_path
 
     def leader(self) -> str:
         """The node that decides, asked of those that are not stopped; the only node of a set of one.
@@ -252,7 +251,7 @@ class LabServers:
     def _process(self, node: str) -> ProcessId:
         process = self.state(node).process
         if process is None or not process.alive():
-            raise ValueError(f"{node} does not run")
+            raise ServerDown(f"{node} does not run")
         return process
 
     def _serving(self) -> Sequence[Node]:

@@ -8,13 +8,15 @@ The value is a counter: a writer reads it under its grant and writes what it rea
 in the value itself (Kleppmann 2016, "How to do distributed locking").
 """
 
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from bench.servers.endpoint import Endpoint
 from bench.systems.base import LockClient
 
 Place = Mapping[str, Any]  # how an actor reaches a resource; ready for JSON. Never printed: it may hold credentials
@@ -138,6 +140,21 @@ class ResourceHost(ABC):
         """Every attempt on `key` so far that the resource judged, in its order. Raises ResourceUnreachable."""
         with closing(self.resource.open(place)) as connection:
             return connection.judged(key)
+
+
+class HostOnServers(ResourceHost):
+    """A resource that lives on servers which are up already, and whose log stays there."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    @contextmanager
+    def hosted(self) -> Iterator[Place]:
+        self._prepare()
+        yield {"endpoint": self._endpoint.to_tree(), "space": uuid.uuid4().hex}
+
+    def _prepare(self) -> None:
+        """Make what is missing; most kinds need nothing. Raises LockbenchError."""
 
 
 def accepts(fence: bool, rule: Rule, token: int | None, highest: int) -> bool:

@@ -9,20 +9,19 @@ that the same update could reach: it ends at the size of an item, 400 KB, after 
 
 import threading
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bench.errors import LockbenchError
 from bench.hazards.resources.base import (
     ANSWER_WITHIN_S,
     Attempt,
+    HostOnServers,
     Judged,
     Place,
     Reading,
     Resource,
-    ResourceHost,
     ResourceUnreachable,
     Rule,
 )
@@ -154,21 +153,16 @@ class DynamoDBItem(Resource):
         return {"k": {"S": f"{self._space}/{key}"}}
 
 
-class DynamoDBItemHost(ResourceHost):
+class DynamoDBItemHost(HostOnServers):
     """Makes the table where it is missing. Items stay in it."""
 
     resource: ClassVar[type[Resource]] = DynamoDBItem
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-
-    @contextmanager
-    def hosted(self) -> Iterator[Place]:
+    def _prepare(self) -> None:
         try:
             _require_table(shared_client(self._endpoint, _CALL_TIMEOUT_MS))
         except (NotDone, NoAnswer) as failed:
             raise LockbenchError(f"no dynamodb-item resource at {self._endpoint}: {failed}") from failed
-        yield {"endpoint": self._endpoint.to_tree(), "space": uuid.uuid4().hex}
 
 
 def _require_table(client: "DynamoDBClient") -> None:

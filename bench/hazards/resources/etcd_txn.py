@@ -5,19 +5,18 @@ the writer judges, and etcd refuses a judgement of anything but the newest state
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from bench.hazards.resources.base import (
     ANSWER_WITHIN_S,
     Attempt,
+    HostOnServers,
     Judged,
     Place,
     Reading,
     Resource,
-    ResourceHost,
     ResourceUnreachable,
 )
 from bench.hazards.resources.ledger import State, entry_of, verdict_of
@@ -114,17 +113,10 @@ class EtcdTxn(Resource):
         raise AssertionError("an endpoint has at least one address")
 
 
-class EtcdTxnHost(ResourceHost):
+class EtcdTxnHost(HostOnServers):
     """Has nothing to prepare. Keys stay in the cluster."""
 
     resource: ClassVar[type[Resource]] = EtcdTxn
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-
-    @contextmanager
-    def hosted(self) -> Iterator[Place]:
-        yield {"endpoint": self._endpoint.to_tree(), "space": uuid.uuid4().hex}
 
 
 def _deadline() -> float:

@@ -2,20 +2,18 @@
 locks the row, judges, updates it and writes the log; the server finishes it whatever becomes of the writer.
 """
 
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from bench.errors import LockbenchError
 from bench.hazards.resources.base import (
     ANSWER_WITHIN_S,
     Attempt,
+    HostOnServers,
     Judged,
     Place,
     Reading,
     Resource,
-    ResourceHost,
     ResourceUnreachable,
 )
 from bench.servers.endpoint import Endpoint
@@ -115,21 +113,16 @@ class PostgresRow(Resource):
             raise ResourceUnreachable(f"PostgreSQL at {self._endpoint}: {failed}") from failed
 
 
-class PostgresRowHost(ResourceHost):
+class PostgresRowHost(HostOnServers):
     """Makes the schema where it is missing. Rows and log stay in the database."""
 
     resource: ClassVar[type[Resource]] = PostgresRow
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-
-    @contextmanager
-    def hosted(self) -> Iterator[Place]:
+    def _prepare(self) -> None:
         try:
             _create(self._endpoint)
         except (ConnectionError, StatementFailed) as failed:
             raise LockbenchError(f"no postgres-row resource in PostgreSQL at {self._endpoint}: {failed}") from failed
-        yield {"endpoint": self._endpoint.to_tree(), "space": uuid.uuid4().hex}
 
 
 def connect(endpoint: Endpoint) -> Session:

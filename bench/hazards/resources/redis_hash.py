@@ -1,9 +1,7 @@
 """A hash in Redis with the highest token in a field. Atomic because Redis runs a script alone, from begin to end."""
 
 import json
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
@@ -12,11 +10,11 @@ from redis.exceptions import RedisError
 from bench.hazards.resources.base import (
     ANSWER_WITHIN_S,
     Attempt,
+    HostOnServers,
     Judged,
     Place,
     Reading,
     Resource,
-    ResourceHost,
     ResourceUnreachable,
 )
 from bench.servers.endpoint import Endpoint
@@ -101,17 +99,10 @@ class RedisHash(Resource):
         return reply
 
 
-class RedisHashHost(ResourceHost):
+class RedisHashHost(HostOnServers):
     """Has nothing to prepare. Hashes and log stay in the server."""
 
     resource: ClassVar[type[Resource]] = RedisHash
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-
-    @contextmanager
-    def hosted(self) -> Iterator[Place]:
-        yield {"endpoint": self._endpoint.to_tree(), "space": uuid.uuid4().hex}
 
 
 def _verdict(entry: bytes) -> Judged:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from bench.errors import LockbenchError
-from bench.hazards.resources.base import Place, Resource, ResourceHost
+from bench.hazards.resources.base import HostOnServers, Place, Resource, ResourceHost
 from bench.servers.endpoint import Endpoint
 
 
@@ -52,12 +52,12 @@ def host_of(kind: str, endpoints: Mapping[str, Endpoint]) -> ResourceHost:
     Raises UnknownResource, also when the set that the kind needs is not among them.
     """
     found = _kind(kind)
-    host = cast(type[ResourceHost], _load(found, f"{found.resource}Host"))
+    host = _load(found, f"{found.resource}Host")
     if found.servers is None:
-        return host()
+        return cast(type[ResourceHost], host)()
     if found.servers not in endpoints:
         raise UnknownResource(f"the resource {kind} lives on the servers of {found.servers}, which are not up")
-    return host(endpoints[found.servers])  # type: ignore[call-arg]  # those with servers take their endpoint
+    return cast(type[HostOnServers], host)(endpoints[found.servers])
 
 
 def _kind(name: str) -> _Kind:

@@ -186,8 +186,9 @@ def _title(rows: Sequence[ToleranceRow]) -> str:
         return f"No clock jump up to {largest:,.0f} ms gave Redlock two holders"
     least = min(broken, key=lambda row: (row.smallest_breaking_ms or 0.0, row.ttl_ms))
     fewest = min(row.nodes_jumped for row in broken)
+    more = " or more" if any(row.nodes_jumped > fewest for row in broken) else ""
     return (
-        f"Redlock has two holders when {fewest} or more clocks jump, from "
+        f"Redlock has two holders when {fewest}{more} clocks jump, from "
         f"{formats.significant(least.smallest_breaking_ms or 0.0)} ms on at a TTL of {least.ttl_ms / 1_000.0:g} s"
     )
 

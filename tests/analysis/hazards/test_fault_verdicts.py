@@ -11,6 +11,7 @@ from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.hazards.verdicts import FaultVerdict, decide, fault_verdicts
 from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.records.hazards import EndOfBelief
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, pause, two_holders, window
 
@@ -86,7 +87,8 @@ def test_a_late_write_that_its_own_database_refused_is_no_harm() -> None:
     got = verdict_of(records.runs("idle-in-transaction", "postgres-row", stopped, fence=False))
     assert got.verdict is HazardVerdict.SAFE
     assert got.fault == "pause inside a transaction (idle timeout on)"
-    assert "refused without any fence in 1 of 1" in got.reason
+    assert "could both write in 0 of 1" in got.reason
+    assert "in 1 of these the stopped holder believed in the lock for up to 600 ms" in got.reason
 
 
 @pytest.mark.parametrize(("down", "verdict"), [(1, HazardVerdict.SAFE), (2, HazardVerdict.UNAVAILABLE)])
@@ -98,6 +100,75 @@ def test_nobody_gets_the_lock_without_a_quorum(down: int, verdict: HazardVerdict
     if down == 2:
         assert got.unavailable == Count(1, 1)
         assert "2 of 3 servers stopped, 2 must answer" in got.reason
+
+
+def test_a_minority_of_servers_is_judged_by_who_was_served() -> None:
+    down = {"nodes_down": 1.0}
+    got = verdict_of(
+        records.runs(
+            "nodes-down",
+            "etcd",
+            Staged({"nodes_down": 1}, {**down, "acquired": 1.0}),
+            Staged({"nodes_down": 1}, {**down, "acquired": 0.0}),
+        )
+    )
+    assert (got.verdict, got.telling) == (HazardVerdict.UNAVAILABLE, Count(1, 2))
+
+
+def test_a_crash_threatens_that_nobody_gets_the_lock_since_the_dead_hold_nothing() -> None:
+    got = verdict_of(records.runs("crash-recovery", "redis", records.crash(1004.0), records.crash(990.0)))
+    assert (got.verdict, got.telling) == (HazardVerdict.SAFE, Count(0, 2))
+    assert "two holders" not in got.reason
+    assert "the next client had it after 990 to 1,004 ms" in got.reason
+    lost = verdict_of(records.runs("crash-recovery", "redis", records.crash(1004.0), records.crash(-1.0)))
+    assert lost.verdict is HazardVerdict.UNAVAILABLE
+    assert "nobody got the lock in 1 of 2" in lost.reason
+
+
+def test_a_quorum_in_time_says_nothing_of_a_late_one() -> None:
+    in_time = Staged({"late_ttls": 0.5}, {"granted": 1.0, "elapsed_ms": 500.0, "validity_ms": 488.0, "drift_ms": 12.0})
+    late = Staged({"late_ttls": 1.2}, {"granted": 0.0, "elapsed_ms": 1200.0})
+    too_late = Staged({"late_ttls": 1.2}, {"granted": 1.0, "elapsed_ms": 1200.0, "validity_ms": -200.0})
+    assert verdict_of(records.runs("late-quorum", "redlock", in_time)).verdict is HazardVerdict.NOT_MEASURED
+    assert verdict_of(records.runs("late-quorum", "redlock", in_time, late)).shown == Count(0, 1)
+    granted = verdict_of(records.runs("late-quorum", "redlock", in_time, late, too_late))
+    assert (granted.verdict, granted.shown) == (HazardVerdict.UNSAFE, Count(1, 2))
+
+
+def test_a_release_in_time_says_nothing_of_a_late_one() -> None:
+    early = Staged(measures={"stolen": 0.0}, faults=(window(length_ms=600.0),))
+    late = Staged(measures={"stolen": 0.0}, faults=(window(length_ms=1600.0),))
+    beside = Staged(measures={"stolen": 1.0}, faults=(window(length_ms=1100.0),), overlap_ms=1.0)
+    assert verdict_of(records.runs("late-release", "redis", early)).verdict is HazardVerdict.NOT_MEASURED
+    assert verdict_of(records.runs("late-release", "redis", early, late)).shown == Count(0, 1)
+    got = verdict_of(records.runs("late-release", "redis-plain-delete", beside))
+    assert got.reason == "another's lock was freed in 1 of 1", "no fence is about that"
+
+
+def test_a_lost_reply_may_block_the_key_for_a_lease_and_no_longer() -> None:
+    def lost(blocked_ms: float) -> FaultVerdict:
+        return verdict_of(records.runs("swallowed-reply", "redis", Staged(measures={"blocked_ms": blocked_ms})))
+
+    assert lost(1099.0).verdict is HazardVerdict.SAFE
+    assert "waited at most 1,099 ms, of 1,100 ms that a lease allows" in lost(1099.0).reason
+    assert lost(1101.0).verdict is HazardVerdict.UNAVAILABLE
+    assert "blocked for longer than a lease in 1 of 1" in lost(1101.0).reason
+
+
+def test_that_a_holder_was_told_of_its_loss_is_counted_and_not_supposed() -> None:
+    lost = records.runs("restart", "postgres-row", Staged(measures={"still_held": 0.0}), durability="own")
+    assert verdict_of(lost).reason.endswith("outlived it in 0 of 1, and its holder was told of the loss in 0 of 1")
+    (row,) = lost.trials
+    holder, *others = row.trial.beliefs
+    told = row.trial.model_copy(update={"beliefs": (holder.model_copy(update={"ended_by": EndOfBelief.LOST}), *others)})
+    knew = replace(lost, trials=(replace(row, trial=told),))
+    assert verdict_of(knew).reason.endswith("told of the loss in 1 of 1")
+
+
+def test_where_no_clock_can_end_a_lock_that_is_the_reason() -> None:
+    jumped = Staged({"step": "1.5 ttl"}, {"granted": 0.0}, faults=(window("clock_jump", amount=1500.0),))
+    assert "which no clock ends" in verdict_of(records.runs("server-clock", "postgres-row", jumped)).reason
+    assert "which no clock ends" not in verdict_of(records.runs("server-clock", "etcd", jumped)).reason
 
 
 def test_a_control_belongs_to_no_fault() -> None:

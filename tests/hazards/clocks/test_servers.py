@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from bench.hazards.clocks.observed import NotTold, seen_offset
-from bench.hazards.clocks.possible import _why_not, can_step
 from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.clocks.server_clock import OFFSET_MS_MAX, ServerClock
@@ -73,7 +72,6 @@ def assert_seen(name: str, node: NodeState, offset_ms: float) -> None:
 
 @pytest.mark.parametrize("name", REAL)
 def test_the_server_itself_tells_the_new_time_and_then_the_old(supervisor: Supervisor, name: str) -> None:
-    assert can_step(name) is None
     for node in nodes_of(supervisor, name)[:3]:
         assert_seen(name, node, 0.0)
         with ServerClock.of(node) as clock:
@@ -299,19 +297,9 @@ def until(seen: Callable[[], bool]) -> None:
         time.sleep(0.0005)  # pace: between two looks, bounded by the deadline
 
 
-def test_why_a_clock_cannot_be_stepped(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert can_step("memory") == "In-process mutex has no server, and so no server's clock"
-    assert "served by compose" in str(can_step("redis", "compose"))
+def test_a_system_without_a_server_tells_no_time() -> None:
     with pytest.raises(NotTold, match="no server"):
         seen_offset("null", NodeState(Node("null", {"client": 1}, Path()), "", Path()))
-
-    def refuse(pid: int) -> ProcessClock:
-        raise CannotStep(f"process {pid} is guarded")
-
-    monkeypatch.setattr("bench.hazards.clocks.possible.ProcessClock", refuse)
-    _why_not.cache_clear()
-    assert str(can_step("redis")).endswith("is guarded")
-    _why_not.cache_clear()
 
 
 @pytest.mark.parametrize("offset_ms", [float("nan"), float("inf"), OFFSET_MS_MAX + 1.0, -OFFSET_MS_MAX - 1.0])

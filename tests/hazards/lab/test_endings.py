@@ -157,10 +157,22 @@ def test_nothing_is_made_where_there_never_was_a_lab(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+class ImpatientRedis(RedisServers):
+    """Whoever waits for a server that the closing has killed waits this long."""
+
+    ready_within_s = 5.0
+
+
+class ImpatientPostgres(PostgresServers):
+    """The same."""
+
+    ready_within_s = 5.0
+
+
 def test_a_fault_under_way_starts_nothing_behind_the_closing(tmp_path: Path) -> None:
     for _ in range(2):
         ended: list[BaseException] = []
-        with open_lab(tmp_path, [REDIS, PostgresServers()]) as lab:
+        with open_lab(tmp_path, [ImpatientRedis(), ImpatientPostgres()]) as lab:
             threads = [
                 threading.Thread(target=_break_for_ever, args=(lab.servers(name), ended))
                 for name in ("redis", "postgres")

@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from bench.hazards.lab.lab import Lab
-from bench.hazards.lab.servers import LabServers
+from bench.hazards.lab.servers import LabServers, ServerDown
 from bench.servers.supervisor import ServersError
 from tests.hazards.lab.clients import client, grant_of, is_free, restart, token_of
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_started_is_refused_before_anything_is_done(servers_of: T
     etcd = servers_of("etcd")
     for node in etcd.node_names:
         etcd.kill(node)
-    with pytest.raises(ValueError, match="does not run"):
+    with pytest.raises(ServerDown, match="does not run"):
         etcd.pause("etcd-1")
     with pytest.raises(ValueError, match="with 2 nodes or more: start them together"):
         etcd.start("etcd-1")

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.hazards.clocks.observed import seen_offset
+from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.lab.lab import Lab
 from bench.records.hazards import HazardChecked, HazardHistory, Trial, TrialChecked
 from tests.hazards.scenarios.conftest import Play
@@ -105,3 +106,15 @@ def test_only_who_judges_by_client_time_is_fooled_by_a_client(play: Play) -> Non
         ((trial, judged),) = of(*trusting, whose=who, **step)
         assert judged.overlap_ns == 0
         assert trial.measures["wait_ms"] > 2_000, "the dead lock stays for as long as the clocks differ"
+
+
+def test_where_no_clock_can_be_stepped_the_run_is_void_and_says_why(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise CannotStep("clocks are stepped on Linux on x86-64 only")
+
+    monkeypatch.setattr("bench.hazards.faults.on_clocks.ProcessClock", refuse)
+    history, checked = play("client-clock", "redis")
+    assert len(checked.staging) == len(history.trials) > 0
+    assert all("on Linux on x86-64 only" in word for word in checked.staging)

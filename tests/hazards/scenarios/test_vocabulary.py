@@ -68,6 +68,7 @@ def test_where_leaves_out_runs_and_waits_for_what_trials_will_say(tmp_path: Path
         ({"steps": [{"repeat": "$times", "steps": [{"pass": "1 s"}]}]}, "step 1: no parameter times"),
         ({"steps": [{"repeat": 2, "steps": [{"pass": "$ms ms"}]}]}, "step 1: no parameter ms"),
         ({"steps": [{"reached": "two"}]}, "step 1: no actor two"),
+        ({"search": {"parameter": "jump_ms", "low": 1, "high": "1 ttl"}}, "search: no parameter jump_ms"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, more: dict[str, object], told: str) -> None:

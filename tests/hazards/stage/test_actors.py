@@ -4,17 +4,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import psutil
 import pytest
 
-from bench.hazards.actors import ActorFailed, ActorProcess, Interrupted
+from bench.hazards.actor import Actor
+from bench.hazards.actor_process import ActorFailed, ActorProcess, Interrupted
 from bench.hazards.resources.base import Place
 from bench.hazards.resources.referee import RefereeHost
+from bench.systems.base import Grant
 
 WITHIN_S = 10.0
 
@@ -102,7 +106,7 @@ def test_no_actor_outlives_a_killed_stage(tmp_path: Path) -> None:
     """Not even a stopped one, which could not see that its standard input has closed."""
     script = (
         "import sys, time\n"
-        "from bench.hazards.actors import ActorProcess\n"
+        "from bench.hazards.actor_process import ActorProcess\n"
         "actor = ActorProcess('one', open(sys.argv[1], 'w'))\n"
         "actor.wait_ready(); actor.pause()\n"
         "print(actor.pid, flush=True); time.sleep(60)\n"
@@ -126,3 +130,52 @@ def gone(pid: int, within_s: float, look: Callable[[float], None] = time.sleep) 
             return False
         look(0.01)
     return True
+
+
+def test_a_monitor_or_watchdog_that_fails_ends_the_actor() -> None:
+    """Else its beliefs would have no end, or its lease nobody to renew it, and the history would blame the lock."""
+    script = (
+        "import sys, threading, time\n"
+        "from bench.hazards import actor\n"
+        "threading.excepthook = actor._end_with_ours\n"
+        "thread = threading.Thread(target=lambda: 1 / 0, name=sys.argv[1]); thread.start(); thread.join()\n"
+        "print('went on')\n"
+    )
+
+    def ended(name: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([sys.executable, "-c", script, name], capture_output=True, text=True, timeout=60)
+
+    ours, library = ended("actor's monitor"), ended("a library's own")
+    assert (ours.returncode, ours.stdout) == (1, "")
+    assert "ZeroDivisionError" in ours.stderr
+    assert (library.returncode, library.stdout) == (0, "went on\n")
+
+
+def test_no_renewal_comes_between_the_question_and_the_loss() -> None:
+    """The answer would be of a lease that is not the last, and a belief that ends too early hides an overlap."""
+    said: list[str] = []
+    actor = Actor("one", lambda what, **_: said.append(what))
+    renewals: list[threading.Thread] = []
+
+    class Client:
+        def acquire(self, key: str, ttl_ms: int, *_: object) -> Grant:
+            return Grant(key, "owner", 1, ttl_ms, deadline_ns=0)
+
+        def renew(self, grant: Grant) -> Grant:
+            return replace(grant, deadline_ns=2**62)
+
+        def lost(self, grant: Grant) -> str | None:
+            if grant.deadline_ns == 0 and not renewals:
+                renewals.append(threading.Thread(target=actor.do_renew))
+                renewals[0].start()
+                renewals[0].join(0.3)
+            return "it ran out" if grant.deadline_ns == 0 else None
+
+    actor._client = Client()  # type: ignore[assignment]
+    actor.do_begin(key="k", fence=True, rule="below")
+    actor.do_acquire(ttl_ms=1000, timeout_ms=0, wait="try")
+    actor.do_check()
+    for renewal in renewals:
+        renewal.join()
+    assert "renewed" in said
+    assert "ended" not in said[said.index("renewed") :]

@@ -35,9 +35,13 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     )
     about = [low / ABOUT <= (row.smallest_breaking_ms or 0.0) <= high * ABOUT for row in smallest.values()]
     drift = ", ".join(f"{row.drift_ms:,.0f} ms" for row in smallest.values() if row.drift_ms is not None)
+    left = ", ".join(
+        f"{row.remaining_validity_ms:,.0f} ms" for row in smallest.values() if row.remaining_validity_ms is not None
+    )
     told = joined(
         f"smallest jump with two holders: {found}",
         f"set aside for drift: {drift}" if drift else "",
+        f"left of the holder's validity when the clocks had jumped: {left}" if left else "",
         survived,
     )
     if all(about) and len(about) > 1:
@@ -70,7 +74,8 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         verdict = Verdict.HOLDS
     elif held.shown.seen and (survived or broken is None):
         # One clock is all that one Redis has; Redlock withstands the same jump of some of its clocks.
-        verdict, beside = Verdict.FAILS, f"one clock is enough; {beside}"
+        unsearched = "the smallest jump was not searched for on one Redis"
+        verdict, beside = Verdict.FAILS, joined("one clock is enough", beside, unsearched)
     else:
         verdict = Verdict.NOT_TESTABLE
         beside = joined(beside, "the smallest jump was not searched for on one Redis")
@@ -86,7 +91,10 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         yield missing(claim, hazards, SERVERS)
         return
     asked = "client" in claim.how_to_test
-    told = f"servers' clocks jumped {_jump(servers.rows)}: two holders in {servers.shown.words}"
+    whose = "servers' clocks" if servers.rows[0].capability_ms("nodes") > 1 else "the server's clock"
+    told = f"{whose} jumped {_jump(servers.rows)}: two holders in {servers.shown.words}"
+    if not servers.rows[0].has_lease:
+        told = f"no TTL: the lock ends with its connection, which no clock ends; {told}"
     beside = f"the client's clock jumped: {client.shown.words}" if client.shown.of else ""
     rows = (*servers.rows, *client.rows)
     if servers.shown.seen or client.shown.seen:

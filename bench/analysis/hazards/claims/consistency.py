@@ -6,6 +6,7 @@ from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Held, joined, judged, missing
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.reasons import outlived
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
 
@@ -60,6 +61,7 @@ def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         f"still held in {kept.seen} of {kept.of}",
         f"all servers killed and restarted: two holders in {restarted.shown.words}" if restarted.shown.of else "",
         f"a server stalled: {stalled.shown.words}" if stalled.shown.of else "",
+        outlived(stalled.rows),
     )
     shown = held.shown + restarted.shown + stalled.shown
     verdict = Verdict.FAILS if shown.seen or kept.seen < kept.of else Verdict.HOLDS
@@ -96,8 +98,11 @@ def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if not held.shown.of:
         yield missing(claim, hazards, RESTART)
         return
+    kept = Count.over(bool(held_on) for row in held.rows if (held_on := row.measure("still_held")) is not None)
     told = joined(
-        f"server killed while the lock is held: two holders in {held.shown.words}", _seen_by(held.rows, "holder")
+        f"server killed while the lock is held: two holders in {held.shown.words}",
+        outlived(held.rows),
+        _answered_to(held.rows, "waiter"),
     )
     if held.shown.seen:
         verdict, why = Verdict.FAILS, told
@@ -106,16 +111,18 @@ def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
             Verdict.CONDITION,
             f"for a row lock, which ends with its connection as an advisory one does: {told}",
         )
+    elif kept.seen < kept.of:
+        verdict, why = Verdict.CONDITION, f"as far as the lock may end with the server, if its holder is told: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
     yield judged(claim, verdict, why, held.rows, system=system, found=f"two holders {held.shown.words}")
 
 
-def _seen_by(rows: Sequence[TrialRow], actor: str) -> str:
-    """How that actor's beliefs ended, commonest first."""
-    ends = [belief.ended_by for row in rows for belief in row.trial.beliefs if belief.actor == actor]
-    told = [f"{end or 'not told'} {ends.count(end)}" for end in dict.fromkeys(ends)]
-    return f"how it ended for the {actor}: {', '.join(told)}" if told else ""
+def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:
+    """What that actor's acquires came to, in the words of the adapters' contract."""
+    outcomes = [ask.outcome for row in rows for ask in row.trial.asks if ask.actor == actor]
+    told = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
+    return f"what the {actor} was told: {', '.join(told)}" if told else ""
 
 
 def _durable(rows: Sequence[TrialRow], kind: str) -> list[TrialRow]:

@@ -9,10 +9,10 @@ from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.nodes import HANG, SCENARIO, NodesRow, how_of
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.validity import SCENARIO as LATE_QUORUM
+from bench.analysis.hazards.validity import left_ms
 from bench.analysis.judgement import Judgement, Verdict
 
-LATE_QUORUM = "late-quorum"
-DRIFT_SHARE, DRIFT_MS = 0.01, 2.0  # Redlock sets aside 1 % of the TTL and 2 ms
 ROUNDING_MS = 5.0  # between the clock readings of the adapter and those of the record
 TIMEOUT_SLACK_MS = 10.0  # beyond the limit of a node: the other nodes, and this machine
 
@@ -75,10 +75,10 @@ def validity(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if not rows:
         yield missing(claim, hazards, LATE_QUORUM)
         return
-    late = [row for row in rows if _left_ms(row) <= 0.0]
+    late = [row for row in rows if left_ms(row) <= 0.0]
     refused = Count.over(not row.measure("granted") for row in late)
     granted = [row for row in rows if row.measure("granted")]
-    unlike = [row for row in granted if abs((row.measure("validity_ms") or 0.0) - _left_ms(row)) > ROUNDING_MS]
+    unlike = [row for row in granted if abs((row.measure("validity_ms") or 0.0) - left_ms(row)) > ROUNDING_MS]
     told = joined(f"nothing left of the TTL: refused in {refused.seen} of {refused.of}", _granted_words(granted))
     if refused.seen < refused.of or unlike:
         verdict, why = Verdict.FAILS, told
@@ -87,14 +87,6 @@ def validity(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     else:
         verdict, why = Verdict.HOLDS, told
     yield judged(claim, verdict, why, rows, found=told)
-
-
-def _left_ms(row: TrialRow) -> float:
-    """What the formula leaves. The drift is measured where there was a grant, and the paper's where there was none."""
-    drift_ms = row.measure("drift_ms")
-    if drift_ms is None:
-        drift_ms = row.ttl_ms * DRIFT_SHARE + DRIFT_MS
-    return row.ttl_ms - (row.measure("elapsed_ms") or 0.0) - drift_ms
 
 
 def _granted_words(granted: Sequence[TrialRow]) -> str:

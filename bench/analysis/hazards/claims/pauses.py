@@ -6,7 +6,7 @@ from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Held, joined, judged, missing, systems_of
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.reasons import pinned
+from bench.analysis.hazards.reasons import never_two, pinned
 from bench.analysis.hazards.window import GRID, WindowFit
 from bench.analysis.judgement import Judgement, Verdict
 
@@ -23,9 +23,9 @@ def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     without = f"late writes accepted without a checked fence {held.without.words}"
     fenced = f"with it {held.fenced.words}"
     if not held.shown.seen:
-        verdict, why = Verdict.FAILS, joined(f"two holders in {held.shown.words}", pinned(held.rows))
+        verdict, why = Verdict.FAILS, joined(never_two(held.rows, held.shown), pinned(held.rows))
     elif not held.has_token:
-        verdict, why = Verdict.HOLDS, f"{without}; there is no token, so that {fenced}"
+        verdict, why = Verdict.HOLDS, f"{without}; with the fence on {held.fenced.words}, as there is no token to check"
     elif held.fenced.none:
         source = held.rows[0].capability("fencing_source")
         verdict, why = Verdict.CONDITION, f"as long as no token is checked: {without}, {fenced} (token: {source})"
@@ -45,7 +45,10 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     fenced = f"late writes accepted with the fence on {held.fenced.words}"
     without = f"without it {held.without.words}" if held.without.of else ""
     if not held.shown.seen:
-        verdict, why = Verdict.HOLDS, joined(f"two holders in {held.shown.words}, fence or not", pinned(held.rows))
+        verdict, why = (
+            Verdict.HOLDS,
+            joined(never_two(held.rows, held.shown), "fence or not", pinned(held.rows)),
+        )
     elif held.fenced.seen:
         verdict, why = Verdict.FAILS, joined(fenced, without)
     elif held.fenced.none:
@@ -64,7 +67,7 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
         return
     rows = (*paused.rows, *cut_off.rows)
     told = [
-        f"{what}: two holders in {held.shown.words}, late writes accepted {held.without.words}"
+        f"{what}: two holders in {held.shown.words}, {_late_words(held.without)}"
         if held.shown.of
         else f"{what}: not tried"
         for what, held in (("holder stopped", paused), ("holder cut off", cut_off))
@@ -150,6 +153,10 @@ def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         yield missing(claim, hazards, "page-scenario")
 
 
+def _late_words(accepted: Count) -> str:
+    return f"late writes accepted {accepted.words}" if accepted.of else "no late write was sent"
+
+
 def _paused(system: str, hazards: HazardEvidence) -> Held:
     return Held.of(row for scenario in PAUSES for row in hazards.of(scenario, system))
 
@@ -170,6 +177,8 @@ def _window_verdict(fit: WindowFit) -> tuple[Verdict, str]:
         told = f"slope {fit.slope:.2f}, {told}"
         if abs(fit.slope - 1.0) > SLOPE_TOLERATED:
             return Verdict.FAILS, joined(told, fit.reason)
+    if fit.on_the_line and fit.slope is None:
+        return Verdict.CONDITION, f"at the one length of pause that was tried: {told}"
     if fit.on_the_line:
         return Verdict.HOLDS, told
     return Verdict.CONDITION, joined(told, fit.reason)

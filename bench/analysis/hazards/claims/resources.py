@@ -33,7 +33,7 @@ def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     elif untried:
         verdict, why = Verdict.CONDITION, f"no late write met the fence of {', '.join(untried)}: {told}"
     elif emulated := [row.kind for row in rows if row.kind in EMULATED]:
-        verdict, why = Verdict.CONDITION, f"{' and '.join(emulated)} on an emulator of its API: {told}"
+        verdict, why = Verdict.CONDITION, f"{' and '.join(emulated)} each on an emulator of its API: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
     fenced = Count(sum(row.accepted_with.seen for row in rows), sum(row.accepted_with.of for row in rows))

@@ -24,7 +24,7 @@ _WORDS = {
 def no_token(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C13, C14: no number of the system's own rises with every grant."""
     rows = [row for row in hazards.tokens if row.system == claim.system and row.event in _WORDS]
-    trials = hazards.of(SOURCES, claim.system)
+    trials = [*hazards.of(SOURCES, claim.system), *hazards.of(NAIVE, claim.system)]
     if not rows:
         yield missing(claim, hazards, SOURCES)
         return
@@ -58,7 +58,7 @@ def built_in(asked: Sequence[str]) -> Judge:
         if all(row.verdict is TokenVerdict.NONE for row in rows.values()):
             verdict, why = Verdict.FAILS, "no token came with any grant"
         elif any(event in asked for event in fell):
-            verdict, why = Verdict.FAILS, f"it fell {told}"
+            verdict, why = Verdict.FAILS, f"it does not always rise: {told}"
         elif fell or untried:
             unless = ", ".join(f"not {_WORDS[event]}" for event in fell)
             gaps = f"not tried: {', '.join(_WORDS[event] for event in untried)}" if untried else ""
@@ -79,8 +79,8 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             yield missing(claim, hazards, SOURCES, system=variant)
             return
         lies = row.verdict is TokenVerdict.LIES
-        example = f", {row.example.later_token} after {row.example.earlier_token} once" if row.example else ""
-        words = f"{_WORDS[event]}: fell in {row.faults.told('pairs of grants')}{example} ({row.source})"
+        example = f", for instance {row.example.later_token} after {row.example.earlier_token}" if row.example else ""
+        words = f"{_WORDS[event]}: out of order in {row.faults.told('pairs of grants')}{example} ({row.source})"
         others = [one for one in hazards.tokens if one.system == variant and one.event in _WORDS and one is not row]
         yield judged(
             claim,
@@ -88,7 +88,7 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             joined(words, _told(others)),
             [*hazards.of(SOURCES, variant)],
             system=variant,
-            found=f"fell in {row.faults.told('pairs')}",
+            found=f"out of order in {row.faults.told('pairs')}",
         )
 
     return judge
@@ -104,10 +104,10 @@ def naive_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         yield missing(claim, hazards, NAIVE, system="redis-naive-fence")
         return
     beside = f"in one script, for comparison: {control.faults.words}" if control is not None else ""
-    why = joined(f"a later holder got the smaller token in {naive.faults.told('pairs of grants')}", beside)
+    why = joined(f"a later holder got no greater token in {naive.faults.told('pairs of grants')}", beside)
     verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
     rows = [row for row in hazards.of(NAIVE) if row.system in ("redis", naive.system)]
-    yield judged(claim, verdict, why, rows, system=naive.system, found=f"fell in {naive.faults.told('pairs')}")
+    yield judged(claim, verdict, why, rows, system=naive.system, found=f"out of order in {naive.faults.told('pairs')}")
 
 
 def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -143,19 +143,23 @@ def _told(rows: Iterable[TokenRow]) -> str:
 
 def _counted(counts: Mapping[str, Count]) -> str:
     return joined(
-        *(f"{_WORDS[event]}: fell in {counts[event].told('pairs')}" for event in _ordered(counts) if counts[event].of)
+        *(
+            f"{_WORDS[event]}: out of order in {counts[event].told('pairs')}"
+            for event in _ordered(counts)
+            if counts[event].of
+        )
     )
 
 
 def _short(counts: Mapping[str, Count]) -> str:
-    """All pairs of the events under which it rose, and the events under which it fell."""
+    """All pairs of the events under which it rose, and the events under which it did not."""
     rose = sum((count for count in counts.values() if not count.seen), NOBODY_LOOKED)
     fell = [
-        f"{counts[event].seen} of {counts[event].of} {_WORDS[event]}"
+        f"out of order in {counts[event].seen} of {counts[event].of} {_WORDS[event]}"
         for event in _ordered(counts)
         if counts[event].seen
     ]
-    return joined(f"fell in {rose.told('pairs')}" if rose.of else "", *fell)
+    return joined(f"out of order in {rose.told('pairs')}" if rose.of else "", *fell)
 
 
 def _ordered(counts: Mapping[str, Count]) -> list[str]:

@@ -9,10 +9,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TextIO
 
 from bench.errors import LockbenchError
+from bench.servers.freezing import thread_states
 
 STARTS_WITHIN_S = 30.0
 CONFIRMED_WITHIN_S = 5.0
@@ -39,6 +39,7 @@ class ActorProcess:
         self.alive = True
         self._log = log
         self._next_id = 0
+        self._answered_id = 0  # requests are answered in their order
         self._answers: dict[int, Message] = {}
         self._arrived = threading.Condition()
         self._messages: list[Message] = []
@@ -58,6 +59,12 @@ class ActorProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def idle(self) -> bool:
+        """Does it live, with every request answered?"""
+        with self._arrived:
+            return self.alive and not self._failure and self._answered_id == self._next_id
 
     def wait_ready(self) -> None:
         """Raises ActorFailed when the process does not come up."""
@@ -126,14 +133,24 @@ class ActorProcess:
 
     def pause(self) -> int:
         """SIGSTOP; returns the instant at which every thread of the process was seen to be stopped."""
+        if self._process.poll() is not None:
+            raise ActorFailed(f"actor {self.name} is gone; see {self._log.name}")
         os.kill(self.pid, signal.SIGSTOP)
-        return _confirmed(f"actor {self.name} to stop", lambda: all(state == "T" for state in _thread_states(self.pid)))
+        try:
+            return _confirmed(f"actor {self.name} to stop", lambda: thread_states(self.pid) == {"T"})
+        except ActorFailed:
+            os.kill(self.pid, signal.SIGCONT)  # half stopped is no fault that anyone would end
+            raise
 
     def resume(self) -> int:
-        """SIGCONT; returns the instant just before it was sent: what was stopped can run from there on."""
+        """SIGCONT; returns the instant just before it was sent: what was stopped can run from there on.
+
+        Of an actor that was killed meanwhile nothing is stopped any more, and its pid may be another's.
+        """
         resumed_ns = time.monotonic_ns()
-        os.kill(self.pid, signal.SIGCONT)
-        _confirmed(f"actor {self.name} to go on", lambda: "T" not in _thread_states(self.pid))
+        if self._process.poll() is None:
+            os.kill(self.pid, signal.SIGCONT)
+            _confirmed(f"actor {self.name} to go on", lambda: "T" not in thread_states(self.pid))
         return resumed_ns
 
     def kill(self) -> int:
@@ -145,20 +162,25 @@ class ActorProcess:
         self.alive = False
         killed_ns = time.monotonic_ns()
         self._process.kill()
-        self._process.wait(CONFIRMED_WITHIN_S)
+        try:
+            self._process.wait(CONFIRMED_WITHIN_S)
+        except subprocess.TimeoutExpired as still_there:
+            raise ActorFailed(f"actor {self.name} is not gone {CONFIRMED_WITHIN_S:g} s after SIGKILL") from still_there
         self._reader.join(CONFIRMED_WITHIN_S)
         return killed_ns
 
     def end(self) -> None:
-        """Leave no process behind, whatever state it is in: politely first, so that its sessions end."""
+        """Leave no process behind, whatever state it is in: politely where it listens, so that its sessions end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        if self._process.poll() is None:
+        running, listens = self._process.poll() is None, self.idle
+        if running:
             os.kill(self.pid, signal.SIGCONT)
-            with contextlib.suppress(BrokenPipeError):  # it ended this very moment, which is what is wanted
-                self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it had ended, or did this very moment, which is what is wanted
+            self._process.stdin.close()
+        if running:
             try:
-                self._process.wait(ENDS_WITHIN_S)
+                self._process.wait(ENDS_WITHIN_S if listens else 0)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -175,6 +197,7 @@ class ActorProcess:
                 continue  # the last line of a killed process may be cut short
             with self._arrived:
                 if message["say"] == "answer":
+                    self._answered_id = message["id"]
                     self._answers[message["id"]] = message
                 elif message["say"] == "ready":
                     self._ready.set()
@@ -185,17 +208,6 @@ class ActorProcess:
             self._failure = "ended"
             self._ready.set()
             self._arrived.notify_all()
-
-
-def _thread_states(pid: int) -> list[str]:
-    """The state letter of every thread (proc(5)); the empty list when there is no such process."""
-    states = []
-    for task in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
-        except OSError:
-            continue  # this thread ended while we looked
-    return states
 
 
 def _confirmed(what: str, seen: Callable[[], bool]) -> int:

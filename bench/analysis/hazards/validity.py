@@ -1,0 +1,17 @@
+"""What Redlock's own formula leaves of a grant: TTL - elapsed - drift (redis.io, "Distributed Locks with Redis")."""
+
+from bench.analysis.hazards.rows import TrialRow
+
+SCENARIO = "late-quorum"
+DRIFT_SHARE, DRIFT_MS = 0.01, 2.0  # set aside for clocks that drift: 1 % of the TTL and 2 ms
+
+
+def left_ms(row: TrialRow) -> float:
+    """What the formula leaves, in ms; nothing or less: there must be no grant.
+
+    The drift is measured where there was a grant, and the formula's own where there was none.
+    """
+    drift_ms = row.measure("drift_ms")
+    if drift_ms is None:
+        drift_ms = row.ttl_ms * DRIFT_SHARE + DRIFT_MS
+    return row.ttl_ms - (row.measure("elapsed_ms") or 0.0) - drift_ms
