@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.late_writes import ahead_words, stale_count
 from bench.analysis.hazards.nodes import nodes_down_of
-from bench.analysis.hazards.rows import TrialRow, stale_count
+from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.subjects import (
     LOOKING_MS,
     Hazard,
@@ -53,7 +54,10 @@ def reason_for(
         told += _why_unsafe(rows, stale_with) if hazard is not Hazard.FREED_FOR_ANOTHER else []
     elif verdict is HazardVerdict.WITH_FENCING:
         without = stale_count(rows, False)
-        told.append(f"late writes accepted without the fence {without.words}, with it {stale_with.words}")
+        told += [
+            f"late writes accepted without the fence {without.words}, with it {stale_with.words}",
+            ahead_words(rows),
+        ]
     return "; ".join(part for part in told if part)
 
 
@@ -162,16 +166,8 @@ def _why_unsafe(rows: Sequence[TrialRow], stale_with: Count) -> list[str]:
     if stale_with.seen:
         told.append(f"late writes accepted with the fence on {stale_with.words}")
         fell = sum(len(row.checked.token_faults) for row in rows)
-        unseen = sum(
-            write.accepted is True and not write.by_token
-            for row in rows
-            if row.fence
-            for write in row.checked.stale_writes
-        )
         if fell:
             told.append(f"the later token was not the greater one in {fell} pairs of grants")
-        elif unseen:
-            told.append(f"{unseen} of them came before the new holder's first write, where no fence can see them")
     elif not stale_with.of:
         told.append("whether a fence would refuse the late write was not tried")
-    return told
+    return [*told, ahead_words(rows)]

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.rows import TrialRow, run_ids, stale_count
+from bench.analysis.hazards.late_writes import stale_count
+from bench.analysis.hazards.rows import TrialRow, run_ids
 
 SCENARIO = "resources"
 

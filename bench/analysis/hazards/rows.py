@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import overload
 
 from bench.analysis import names
-from bench.analysis.hazards.counts import Count
 from bench.records.hazards import FaultWindow, HazardPlan, Scalar, Trial, TrialChecked
 from bench.records.schema import Facts, RunState
 from bench.records.store import HazardFolder, HazardRunFolder
@@ -142,13 +141,6 @@ class TrialRow:
 def run_ids(rows: Iterable[TrialRow]) -> tuple[str, ...]:
     """The runs of these trials, each once, in their order."""
     return tuple(dict.fromkeys(row.run_id for row in rows))
-
-
-def stale_count(rows: Iterable[TrialRow], fence: bool) -> Count:
-    """Late writes that the resource accepted, of all that it judged, in trials with the fence on, or off."""
-    judged = [row.checked for row in rows if bool(row.fence) is fence]
-    accepted = sum(one.stale_accepted for one in judged)
-    return Count(accepted, accepted + sum(one.stale_refused for one in judged))
 
 
 def hazard_runs(folder: HazardFolder) -> tuple[HazardRun, ...]:

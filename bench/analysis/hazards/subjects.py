@@ -272,7 +272,9 @@ SUBJECTS: Mapping[str, Subject] = {
     "late-quorum": _subject(
         "late quorum", Hazard.LATE_GRANT, shows=_granted_too_late, exposed=_answered_too_late, unavailable=_never
     ),
-    "server-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_direction),
+    "server-clock": _subject(
+        _CLOCKS, shows=told_too_late, exposed=_clock_jumped, unavailable=_never, variant=_direction
+    ),
     "redlock-clock": _subject(_CLOCKS, exposed=_clock_jumped, unavailable=_never, variant=_nodes_jumped),
     "client-clock": _subject(
         "clock of a client wrong",

@@ -2,7 +2,8 @@
 
     unsafe                  the harm showed (two clients held the lock), and a fence did not help: a late write was
                             accepted with the fence on, or there is no token for it to check, or none was refused
-    safe only with fencing  two clients held the lock; with the fence on, every late write was refused
+    safe only with fencing  two clients held the lock; with the fence on, every late write was refused, from the new
+                            holder's first write on (`late_writes` has what came before that, and the reason tells it)
     safe                    the harm never showed, in as many trials as could have shown it
     unavailable             no such harm, but there were trials in which nobody got the lock
     not measured            no trial could have shown anything
@@ -17,8 +18,9 @@ from dataclasses import dataclass, field
 
 from bench.analysis import names
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.late_writes import stale_count
 from bench.analysis.hazards.reasons import reason_for
-from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids, stale_count
+from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
 from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Hazard, Subject, place_of, subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
+from bench.analysis.hazards.late_writes import ahead_of_the_fence
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 
@@ -28,6 +29,7 @@ class PauseOutcome(StrEnum):
     ONE_HOLDER = "one holder at a time"
     REFUSED = "two holders, late write refused"
     UNSEEN = "two holders, no late write"
+    AHEAD = "two holders, late write before the new holder's first"
     ACCEPTED = "two holders, late write accepted"
 
 
@@ -134,7 +136,7 @@ def pause_map(points: Iterable[WindowPoint]) -> tuple[PauseCell, ...]:
 def outcome_of(row: TrialRow) -> PauseOutcome:
     """What came of one pause."""
     if row.checked.stale_accepted:
-        return PauseOutcome.ACCEPTED
+        return PauseOutcome.AHEAD if ahead_of_the_fence(row) == row.checked.stale_accepted else PauseOutcome.ACCEPTED
     if not row.checked.overlap_ns and not row.checked.stale_writes:
         return PauseOutcome.ONE_HOLDER
     return PauseOutcome.REFUSED if row.checked.stale_refused else PauseOutcome.UNSEEN

@@ -30,6 +30,7 @@ _LEFT_IN, _RIGHT_IN, _BETWEEN_IN = 1.2, 0.1, 0.22
 _ROW_IN, _LEGEND_IN, _HEAD_IN = 0.36, 0.22, 0.28  # the legend's for each of its lines
 _LEGEND_COLUMNS = 3
 _NOTHING = "Nothing to draw: no run of this campaign stopped a holder."
+_AHEAD = "E: it came before the new holder's first write, so the resource had not seen the greater token, and took it."
 _EDGE = "#555555"
 
 
@@ -48,6 +49,7 @@ _KINDS: Mapping[PauseOutcome, _Kind] = {
     PauseOutcome.ONE_HOLDER: _Kind("one holder at a time", "#ffffff", "1"),
     PauseOutcome.REFUSED: _Kind("two holders, late write refused", "#56B4E9", "R", "////"),
     PauseOutcome.UNSEEN: _Kind("two holders, no late write", "#F0E442", "2", "...."),
+    PauseOutcome.AHEAD: _Kind("late write before the new holder's first", "#F5B78A", "E", "\\\\\\\\"),
     PauseOutcome.ACCEPTED: _Kind("two holders, late write accepted", "#D55E00", "A", ink="white"),
 }
 _VOID = _Kind("void: every run of it", "#dddddd", "v", "xxxx")
@@ -248,6 +250,7 @@ def _caption(hazards: HazardEvidence) -> str:
             f"Each cell is the most harmful outcome of its trials ({trials} each; a fraction where they differ): "
             f"{formats.runs_by_scenario(runs, SCENARIOS)}. A late write was sent after another client had been granted "
             "the key. With the fence on, the resource refuses a token below the highest it has accepted.",
+            *([_AHEAD] if any(point.outcome is PauseOutcome.AHEAD for point in points) else []),
             *([f"Left out as void: {told}."] if told else []),
             *(["An emulator stands for DynamoDB."] if any(run.emulator for run in hazards.runs) else []),
             lab_words(hazards),

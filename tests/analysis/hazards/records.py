@@ -20,6 +20,7 @@ from bench.records.hazards import (
     TokenFault,
     Trial,
     TrialChecked,
+    Write,
 )
 from bench.records.schema import Facts, Failed, RunState
 from bench.records.store import HazardFolder, Store
@@ -49,7 +50,8 @@ class Staged:
     measures: Mapping[str, float] = field(default_factory=dict)
     ttl_ms: int = 1000
     overlap_ms: float = 0.0
-    accepted: int = 0  # late writes
+    accepted: int = 0  # late writes, after the new holder's first
+    ahead: int = 0  # late writes, accepted before it
     refused: int = 0
     unanswered: int = 0
     by_token: bool = True
@@ -135,11 +137,15 @@ def trial_of(name: str, staged: Staged) -> tuple[Trial, TrialChecked]:
         ttl_ms=staged.ttl_ms,
         began_ns=0,
         ended_ns=10_000 * NS_PER_MS,
-        beliefs=tuple(_belief(f"{name}-{number}", number if staged.token else None) for number in range(staged.grants)),
+        beliefs=tuple(
+            _belief(f"{name}-{number}", number if staged.token else None, number) for number in range(staged.grants)
+        ),
+        writes=(_write(f"{name}-1", staged.ahead + 1),) if staged.grants > 1 else (),
         faults=tuple(staged.faults),
         measures=dict(staged.measures),
     )
-    verdicts = [True] * staged.accepted + [False] * staged.refused + [None] * staged.unanswered
+    after = [True] * staged.accepted + [False] * staged.refused + [None] * staged.unanswered
+    verdicts = [*enumerate([True] * staged.ahead, 1), *enumerate(after, staged.ahead + 2)]
     overlap_ns = int(staged.overlap_ms * NS_PER_MS)
     overlap = Overlap(key="k", earlier=f"{name}-0", later=f"{name}-1", from_ns=0, until_ns=overlap_ns)
     fell = TokenFault(key="k", earlier=f"{name}-0", later=f"{name}-1", earlier_token=9, later_token=3)
@@ -152,7 +158,7 @@ def trial_of(name: str, staged: Staged) -> tuple[Trial, TrialChecked]:
         overlap_ns=overlap_ns,
         stale_writes=tuple(
             StaleWrite(grant=f"{name}-0", order=order, accepted=accepted, by_token=staged.by_token)
-            for order, accepted in enumerate(verdicts, 1)
+            for order, accepted in verdicts
         ),
         lost_updates=staged.lost_updates,
         token_pairs=staged.pairs,
@@ -242,15 +248,34 @@ def _capabilities(system: str) -> Mapping[str, str]:
     return CAPABILITIES["redis"]
 
 
-def _belief(grant: str, token: int | None) -> Belief:
+def _write(grant: str, order: int) -> Write:
+    """The new holder's first."""
+    return Write(
+        actor="contender",
+        key="k",
+        grant=grant,
+        token=None,
+        sent_ns=1,
+        answered_ns=2,
+        fence=True,
+        order=order,
+        accepted=True,
+        highest_before=0,
+        value_read=0,
+        value_before=0,
+        value_written=1,
+    )
+
+
+def _belief(grant: str, token: int | None, number: int) -> Belief:
     return Belief(
         actor="holder",
         key="k",
         grant=grant,
         token=token,
         asked_ns=0,
-        from_ns=1,
-        until_ns=2,
+        from_ns=number,
+        until_ns=number + 1,
         ended_by=EndOfBelief.RELEASED,
         ttl_ms=1000,
     )

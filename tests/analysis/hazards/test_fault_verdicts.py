@@ -52,7 +52,19 @@ def test_one_late_write_accepted_with_the_fence_on_is_unsafe() -> None:
     got = paused("redis", two_holders(True), two_holders(True), slipped)
     assert got.verdict is HazardVerdict.UNSAFE
     assert got.stale_with == Count(1, 3)
-    assert "1 of them came before the new holder's first write" in got.reason
+
+
+def test_one_that_came_before_the_new_holder_showed_its_token_is_told_and_is_no_fault_of_the_fence() -> None:
+    early = pause(fence=True, overlap_ms=600.0, ahead=1, by_token=False)
+    got = paused("redis", two_holders(True), two_holders(True), early)
+    assert got.verdict is HazardVerdict.WITH_FENCING
+    assert got.stale_with == Count(0, 2)
+    assert "1 more came between the new holder's grant and its first write" in got.reason
+    assert "shown with the first read" in got.reason
+    tokenless = paused("redlock", pause(fence=True, overlap_ms=600.0, ahead=1, token=False))
+    assert tokenless.verdict is HazardVerdict.UNSAFE
+    assert "first write" not in tokenless.reason
+    assert paused("redis", early).verdict is HazardVerdict.UNSAFE, "the fence was never met, so nothing says it holds"
 
 
 def test_a_fence_that_nothing_met_proves_nothing() -> None:

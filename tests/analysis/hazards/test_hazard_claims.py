@@ -290,6 +290,8 @@ def test_one_clock_of_one_redis_against_those_of_redlock() -> None:
     assert "one clock is enough" in broken.why
     assert judge("C26", runs("server-clock", "redis", clock_step(False)), redlock).verdict is HOLDS
     assert judge("C26", runs("server-clock", "redis", clock_step(True))).verdict is NOT_TESTABLE
+    back = runs("server-clock", "redis", clock_step(True), clock_step(False, -1500.0), clock_step(False, 0.0))
+    assert "two holders in 1 of 1" in judge("C26", back, redlock).why
     fragile = runs("redlock-clock", "redlock", jump(14.0, True, nodes=1))
     assert judge("C26", runs("server-clock", "redis", clock_step(True)), fragile).verdict is NOT_TESTABLE
 
@@ -332,6 +334,12 @@ def test_how_many_servers_may_be_down_is_what_can_be_tested() -> None:
     assert got.why.startswith("to survive 2 losses, as 3 of 5 must answer; other numbers of servers were not tried")
     three = judge("C36", runs("nodes-down", "zookeeper", *(down(count, count < 2) for count in range(4))))
     assert three.why.startswith("to survive one loss")
+    hung = judge(
+        "C36",
+        runs("nodes-down", "zookeeper", *(down(count, count < 2) for count in range(4)), down(1, False, "hang")),
+    )
+    assert hung.verdict is CONDITION
+    assert "with a minority hanging, 1 of 1 clients were not served" in hung.why
     early = judge("C35", runs("nodes-down", "redlock", down(0, True), down(2, False), down(3, False)))
     assert early.verdict is FAILS
     assert judge("C37", runs("nodes-down", "etcd", down(0, True))).verdict is NOT_TESTABLE

@@ -107,6 +107,7 @@ def test_the_map_shows_the_worst_outcome_of_a_square() -> None:
         pause(fence=True, overlap_ms=600.0, accepted=1),
         two_holders(False),
         pause(2000.0, overlap_ms=900.0),
+        pause(1000.0, fence=True, overlap_ms=1.0, ahead=1),
     )
     points = window_points(run.trials)
     cells = {(cell.pause_ttls, cell.fence): cell for cell in pause_map(points)}
@@ -115,6 +116,7 @@ def test_the_map_shows_the_worst_outcome_of_a_square() -> None:
     assert cells[1.6, True].outcomes == {PauseOutcome.REFUSED: 1, PauseOutcome.ACCEPTED: 1}
     assert cells[1.6, False].worst is PauseOutcome.ACCEPTED
     assert cells[2.0, False].worst is PauseOutcome.UNSEEN
+    assert cells[1.0, True].worst is PauseOutcome.AHEAD
     assert points[1].expected_ms == pytest.approx(600.0)
     assert points[0].expected_ms == 0.0
 

@@ -7,7 +7,8 @@ from bench.analysis import names
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.rows import TrialRow, run_ids, stale_count
+from bench.analysis.hazards.late_writes import ahead_words, stale_count
+from bench.analysis.hazards.rows import TrialRow, run_ids
 from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.judgement import Judgement, Verdict
 
@@ -41,6 +42,11 @@ class Held:
     @property
     def has_token(self) -> bool:
         return any(row.has_token for row in self.rows)
+
+    @property
+    def ahead(self) -> str:
+        """Of late writes that a fence could not see yet; "" where there were none."""
+        return ahead_words(self.rows)
 
 
 def judged(

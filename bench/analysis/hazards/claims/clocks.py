@@ -57,7 +57,8 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
 
 def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C26: one Redis is less sensitive to a jump of the clock than Redlock."""
-    held = Held.of(hazards.of(SERVERS, claim.system))
+    ahead = [row for row in hazards.of(SERVERS, claim.system) if any((one.amount or 0.0) > 0.0 for one in row.faults)]
+    held = Held.of(ahead)
     redlock = hazards.tolerance
     if not held.shown.of:
         yield missing(claim, hazards, SERVERS)

@@ -30,7 +30,11 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     most = max((row.nodes_down for row in served), default=0)
     found = _by_down(rows)
     told = f"of {nodes} servers stopped: {found}"
-    as_majority = all((row.acquired.seen == row.acquired.of) if row.minority else not row.acquired.seen for row in rows)
+    # Whether a majority is needed and enough is asked of servers that are gone. One that hangs is missed later, or by
+    # some clients never: that is told beside, since it says nothing of how many are needed.
+    gone = [row for row in rows if row.how != HANG]
+    as_majority = all((row.acquired.seen == row.acquired.of) if row.minority else not row.acquired.seen for row in gone)
+    told = joined(told, _unserved(rows))
     within = claim.low is not None and claim.high is not None and claim.low <= nodes <= claim.high
     if not as_majority or not refused or not served or not most:
         verdict, why = Verdict.FAILS, f"it did not go by the majority of {quorum}: {told}"
@@ -43,6 +47,14 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         why = f"to survive {loss}, as {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
         verdict = Verdict.CONDITION
     yield judged(claim, verdict, why, trials, found=found)
+
+
+def _unserved(rows: Sequence[NodesRow]) -> str:
+    """Clients that a hanging minority kept from the lock; "" where there were none."""
+    hanging = [row.acquired for row in rows if row.how == HANG and row.minority]
+    missed = sum(count.of - count.seen for count in hanging)
+    of = sum(count.of for count in hanging)
+    return f"with a minority hanging, {missed} of {of} clients were not served in the time they had" if missed else ""
 
 
 def per_node_timeout(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:

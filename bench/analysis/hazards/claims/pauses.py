@@ -28,7 +28,8 @@ def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         verdict, why = Verdict.HOLDS, f"{without}; with the fence on {held.fenced.words}, as there is no token to check"
     elif held.fenced.none:
         source = held.rows[0].capability("fencing_source")
-        verdict, why = Verdict.CONDITION, f"as long as no token is checked: {without}, {fenced} (token: {source})"
+        told = f"as long as no token is checked: {without}, {fenced} (token: {source})"
+        verdict, why = Verdict.CONDITION, joined(told, held.ahead)
     elif held.fenced.seen:
         verdict, why = Verdict.HOLDS, f"{without}, {fenced}"
     else:
@@ -51,6 +52,9 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         )
     elif held.fenced.seen:
         verdict, why = Verdict.FAILS, joined(fenced, without)
+    elif held.fenced.none and held.ahead:
+        told = f"once the new holder has shown its token to the resource: {fenced}"
+        verdict, why = Verdict.CONDITION, joined(told, held.ahead, without)
     elif held.fenced.none:
         verdict, why = Verdict.HOLDS, joined(fenced, without)
     else:
