@@ -22,12 +22,12 @@ def test_a_look_takes_no_answer_from_a_renewal(
     """A watchdog renews while another thread looks. (A look that reads from the connection could take its answer.)"""
     with bench_of(name) as bench:
         client = bench.open(ttl_ms=LONG_TTL_MS)
-        grant = bench.take(client, bench.new_key())
+        newest = [bench.take(client, bench.new_key())]  # the lease of an older one runs out, whoever renews
         renewed, told = threading.Event(), list[str]()
 
         def look() -> None:
             while not renewed.is_set():
-                if (why := client.lost(grant)) is not None:
+                if (why := client.lost(newest[-1])) is not None:
                     told.append(why)
                     return
 
@@ -35,10 +35,11 @@ def test_a_look_takes_no_answer_from_a_renewal(
         looking.start()
         try:
             for turn in range(RENEWALS):
-                answer = client.renew(grant)
+                answer = client.renew(newest[-1])
                 assert isinstance(answer, Grant), f"renewal {turn} said {answer}"
+                newest.append(answer)
         finally:
             renewed.set()
             looking.join()
         assert told == []
-        assert isinstance(client.release(grant), Released)
+        assert isinstance(client.release(newest[-1]), Released)
