@@ -105,6 +105,10 @@ def test_one_stopped_process_below_is_seen(tree: Tree) -> None:
 
 
 def test_a_polite_stop_resumes_what_is_below(tree: Tree) -> None:
+    give_up = time.monotonic() + 10.0
+    while len(tree.members()) < 2:  # there must be something below
+        assert time.monotonic() < give_up
+        time.sleep(0.005)  # poll: the kernel tells nobody of grandchildren
     frozen = freezing.freeze(tree.process)
     assert stop(tree.process, "SIGTERM", 10.0)
     left = [process for process in tree.members() if process.pid in frozen]
