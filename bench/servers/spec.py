@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.url import UrlRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class ServerSpec(ABC):
     npm_packages: ClassVar[tuple[str, ...]] = ()
     compose_services: ClassVar[tuple[str, ...]]  # the same nodes in docker-compose.yml, in node order
     compose_port: ClassVar[int]  # the client port inside the container
+    url_rules: ClassVar[UrlRules]  # what is honoured of a URL of the user's own servers
     ready_within_s: ClassVar[float] = 30.0
     stop_signal: ClassVar[str] = "SIGTERM"
 

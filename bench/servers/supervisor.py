@@ -222,7 +222,7 @@ class Supervisor:
         url = self.settings.of(spec.name).url
         if url is None:
             raise ServersError(f"{spec.title}: source is url, but there is none. Set LOCKBENCH_{spec.name.upper()}_URL")
-        return endpoint_from_url(spec.name, url)
+        return endpoint_from_url(spec.name, url, spec.url_rules)
 
     def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:
         if source == "url":

@@ -5,11 +5,33 @@ from types import ModuleType
 
 from bench.systems.base import Capabilities
 from bench.systems.registry import System
-from tests.conformance import exclusion, leases, lifecycle, links, names, ownership, slow_links, tokens, waiting
+from tests.conformance import (
+    exclusion,
+    finality,
+    leases,
+    lifecycle,
+    links,
+    names,
+    ownership,
+    slow_links,
+    tokens,
+    waiting,
+)
 from tests.conformance.harness import Harness
 
 Check = Callable[[Harness], None]
-_MODULES: tuple[ModuleType, ...] = (exclusion, waiting, ownership, leases, tokens, links, slow_links, names, lifecycle)
+_MODULES: tuple[ModuleType, ...] = (
+    exclusion,
+    waiting,
+    ownership,
+    leases,
+    finality,
+    tokens,
+    links,
+    slow_links,
+    names,
+    lifecycle,
+)
 
 
 def _found(modules: Iterable[ModuleType]) -> dict[str, Check]:
@@ -22,13 +44,14 @@ def _found(modules: Iterable[ModuleType]) -> dict[str, Check]:
 
 
 CHECKS: dict[str, Check] = _found(_MODULES)
-LINK_CHECKS = frozenset(_found([links, slow_links]))
+LINK_CHECKS = frozenset(_found([links, slow_links])) | {"clients_of_one_name_are_strangers"}
 
 # Checks whose subject is a lease: what ends a grant although its holder did not.
 LEASED = frozenset(
     {
         "crashed_holder_keeps_its_lease_and_no_longer",
         "stopped_holder_is_told",
+        "suspended_holder_is_told",
         "expired_holder_changes_nothing",
         "expired_grant_is_never_recreated",
         "renewal_extends",

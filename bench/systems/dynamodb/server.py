@@ -9,6 +9,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.dynamodb import engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 
@@ -25,6 +26,12 @@ class DynamoDBServers(ServerSpec):
     npm_packages: ClassVar[tuple[str, ...]] = (engines.DYNALITE,)
     compose_services: ClassVar[tuple[str, ...]] = ("dynamodb",)
     compose_port: ClassVar[int] = 8000
+    url_rules = UrlRules(
+        schemes={"http": False, "https": True},
+        options={"region": "[a-z0-9-]+"},
+        secrets=frozenset({"user", "password", "tls_ca"}),
+        nodes_max=1,
+    )
 
     def find(self) -> Found | Missing:
         return engines.find()

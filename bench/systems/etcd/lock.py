@@ -110,12 +110,12 @@ class EtcdLock(LockClient):
             return Refusal(Outcome.UNKNOWN, "no member confirms the release; the lease, no longer renewed, ends it")
         return RELEASED if deleted else Refusal(Outcome.LOST, "our key is gone: released before, or its lease ran out")
 
-    def lost(self, grant: Grant) -> str | None:
+    def _lost(self, grant: Grant) -> str | None:
         """The session's deadline decides, which each keepalive moves, and what the keepalive was told."""
         turn: Turn = grant.handle
         return turn.session.ended()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Revoke the lease, which deletes all keys of this client. Ends within three calls."""
         session, self._session = self._session, None
         if session is not None:

@@ -13,6 +13,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
@@ -36,6 +37,10 @@ class EtcdServers(ServerSpec):
     debian_packages = ("etcd-server",)
     compose_services = ("etcd-1", "etcd-2", "etcd-3")
     compose_port = 2379
+    url_rules = UrlRules(
+        schemes={"http": False, "https": True, "etcd": None},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+    )
 
     def find(self) -> Found | Missing:
         """`LOCKBENCH_ETCD`, then this environment's own etcd, then the PATH's."""

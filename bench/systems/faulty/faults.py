@@ -33,6 +33,7 @@ FAULTS: Mapping[str, str] = {
     "renew-takes-over": "a renewal of a grant that another now holds takes it from them",
     "zero-ttl": "a TTL of zero is accepted, and deletes the grant",
     "loss-untold": "a grant whose lease ran out is never told to be lost",
+    "undo-by-name": "owners are the client's name and a count, and a lost reply frees what is so called",
     "lost-reply-busy": "an acquire whose reply was lost is reported as busy",
     "late-grant": "a grant that took longer than its own lease is handed out",
     "late-renewal": "a renewal that took longer than the lease is reported as done",

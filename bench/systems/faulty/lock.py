@@ -82,6 +82,8 @@ class FaultyLock(MemoryLock):
         try:
             answer = self._carry(lambda: super(FaultyLock, self)._ask(key, owner, kept_ms))
         except NoReplyError:
+            if self._has("undo-by-name"):
+                self._store.release(key, owner, self.clock.monotonic_ns())
             busy = self._has("lost-reply-busy")
             return Refusal(Outcome.BUSY if busy else Outcome.UNKNOWN, "no reply to the acquire")
         except ConnectionCutError:
@@ -132,10 +134,12 @@ class FaultyLock(MemoryLock):
     # Hold
 
     def renew(self, grant: Grant, ttl_ms: int | None = None) -> Grant | Refusal:
-        """The contract's renew, less its check where a fault leaves it out."""
+        """The contract's renew, less its checks where a fault leaves them out."""
         with self._serialised():
             if self._has("zero-ttl") and ttl_ms is not None and ttl_ms <= 0:
                 return self._renew(grant, ttl_ms)
+            if self._has("renew-takes-over"):
+                return self._renew(grant, grant.ttl_ms)
             return super().renew(grant, ttl_ms)
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
@@ -180,8 +184,10 @@ class FaultyLock(MemoryLock):
         return replace(grant, deadline_ns=now_ns + ttl_ms * NS_PER_MS)
 
     def release(self, grant: Grant) -> Released | Refusal:
-        """The contract's release."""
+        """The contract's release, which remembers what was released but for a fault."""
         with self._serialised():
+            if self._has("release-always-ok"):
+                return self._release(grant)
             return super().release(grant)
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -204,6 +210,10 @@ class FaultyLock(MemoryLock):
         if self._has("loss-cried"):
             return "planted: said to be lost"
         return None if self._has("loss-untold") else super().lost(grant)
+
+    def _next_owner(self) -> str:
+        owner = super()._next_owner()
+        return f"{self.options.client}-{self._grants}" if self._has("undo-by-name") else owner
 
     # Session
 

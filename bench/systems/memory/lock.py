@@ -4,6 +4,8 @@ It has what a correct lock service has (leases, tokens, a queue) and none of the
 any system of the bench could measure with this recorder, and it shows that the conformance suite can be passed.
 """
 
+from dataclasses import replace
+
 from bench.systems.base import (
     RELEASED,
     Capabilities,
@@ -82,7 +84,7 @@ class MemoryLock(LockClient):
         now_ns = self.clock.monotonic_ns()
         if not self._store.renew(grant.key, grant.owner, ttl_ms, now_ns):
             return Refusal(Outcome.LOST, "the lease ran out or was released")
-        return Grant(grant.key, grant.owner, grant.token, ttl_ms, now_ns + ttl_ms * NS_PER_MS)
+        return replace(grant, ttl_ms=ttl_ms, deadline_ns=now_ns + ttl_ms * NS_PER_MS)
 
     def _release(self, grant: Grant) -> Released | Refusal:
         self._check_open()
@@ -90,7 +92,7 @@ class MemoryLock(LockClient):
             return Refusal(Outcome.LOST, "the lease ran out or was released")
         return RELEASED
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Leases of this client run out by themselves, as on a server that keeps no sessions."""
         self._closed = True
 

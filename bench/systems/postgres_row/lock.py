@@ -96,7 +96,7 @@ class PostgresRowLock(LockClient):
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         """Proves that the transaction lives. PostgreSQL enforces no TTL, so there is nothing to prolong."""
-        if (gone := self.lost(grant)) is not None:
+        if (gone := self._lost(grant)) is not None:
             return Refusal(Outcome.LOST, gone)
         try:
             self._transaction.prove()
@@ -105,7 +105,7 @@ class PostgresRowLock(LockClient):
         return replace(grant, ttl_ms=ttl_ms)
 
     def _release(self, grant: Grant) -> Released | Refusal:
-        if (gone := self.lost(grant)) is not None:
+        if (gone := self._lost(grant)) is not None:
             return Refusal(Outcome.LOST, gone)
         self._held = None
         try:
@@ -126,7 +126,7 @@ class PostgresRowLock(LockClient):
             raise SessionLost("no grant is held, so there is no transaction to be part of")
         return self._transaction.session.execute(sql, *parameters, within_s=self.options.call_timeout_ms / 1000)
 
-    def lost(self, grant: Grant) -> str | None:
+    def _lost(self, grant: Grant) -> str | None:
         if self._held is None or self._held.owner != grant.owner:
             return "this grant is not the one that its session holds"
         if not self._transaction.session.alive():
@@ -139,7 +139,7 @@ class PostgresRowLock(LockClient):
         self._transaction.session.close()
         return Refusal(Outcome.LOST, reason)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._closed, self._held = True, None
         self._transaction.session.close()
 

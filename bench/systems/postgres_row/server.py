@@ -15,6 +15,7 @@ from typing import ClassVar
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.postgres_row import upkeep, view
 from bench.systems.postgres_row.facts import identity
 from bench.systems.postgres_row.schema import create_schema
@@ -46,6 +47,13 @@ class PostgresServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("postgresql",)
     compose_services: ClassVar[tuple[str, ...]] = ("postgres",)
     compose_port: ClassVar[int] = 5432
+    url_rules: ClassVar[UrlRules] = UrlRules(
+        schemes={"postgres": None, "postgresql": None},
+        path="database",
+        options={"database": "[^/]+", "sslmode": "disable|allow|prefer|require|verify-ca|verify-full"},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        nodes_max=1,
+    )
     stop_signal: ClassVar[str] = "SIGINT"  # "fast" shutdown: SIGTERM would wait for every client to go
 
     def find(self) -> Found | Missing:

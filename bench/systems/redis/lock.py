@@ -46,7 +46,7 @@ class RedisLock(LockClient):
         super().__init__(endpoint, options)
         self._link = Link(endpoint, 0, options.call_timeout_ms, options.clock)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._link.close()
 
     def server_facts(self) -> ServerFacts:

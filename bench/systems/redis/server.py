@@ -13,6 +13,7 @@ from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, R
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.redis import upkeep, view
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
@@ -32,6 +33,13 @@ class RedisServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("redis-server",)
     compose_services: ClassVar[tuple[str, ...]] = ("redis",)
     compose_port: ClassVar[int] = 6379
+    url_rules: ClassVar[UrlRules] = UrlRules(
+        schemes={"redis": False, "rediss": True},
+        path="database",
+        options={"database": r"\d{1,5}"},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        nodes_max=1,
+    )
 
     def find(self) -> Found | Missing:
         path = shutil.which("redis-server") or shutil.which("redis-server", path=str(Path(sys.prefix) / "bin"))

@@ -82,7 +82,7 @@ def new_wire(endpoint: Endpoint, host: str, port: int, timeout_s: float) -> Wire
         "protocol": 2,  # integers and strings look alike in 2 and 3; 2 needs no HELLO
         "driver_info": None,  # no CLIENT SETINFO
     }
-    if "tls_ca" not in secrets and endpoint.options.get("scheme") != "rediss":
+    if not endpoint.tls:
         return cast(Wire, _OneSend(**options))  # type: ignore[no-untyped-call]
     return cast(
         Wire,

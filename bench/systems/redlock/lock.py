@@ -62,7 +62,7 @@ class RedlockLock(LockClient):
         self._nodes = Nodes(endpoint, self._node_timeout_ms, self.clock)
         self._quorum = len(self._nodes) // 2 + 1
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._nodes.close()
 
     def server_facts(self) -> ServerFacts:
@@ -72,10 +72,10 @@ class RedlockLock(LockClient):
         try:
             reached, failures = self._nodes.open(self.options.call_timeout_ms / 1000.0)
         except EvictingServer:
-            self.close()
+            self._close()
             raise
         if reached < self._quorum:
-            self.close()
+            self._close()
             raise ConnectionError(f"redlock reached {reached} of {len(self._nodes)} nodes: {'; '.join(failures)}")
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:

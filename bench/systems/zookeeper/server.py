@@ -11,6 +11,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.base import ServerFacts
 from bench.systems.zookeeper import upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
@@ -66,6 +67,7 @@ class ZooKeeperServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("libzookeeper-java", "default-jre-headless")
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
+    url_rules = UrlRules(schemes={"zookeeper": False, "zk": False})
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
 
     def find(self) -> Found | Missing:
