@@ -34,9 +34,11 @@ class Outcome(StrEnum):
     RELEASED = "released"
 
 
-@dataclass(slots=True)
 class Fate:
-    """What the client knows of a grant, shared by all its renewals. A loss that was told once is final."""
+    """What the client knows of a grant, shared by all its renewals. A loss that was told once is final.
+
+    Every grant has one, so it is made in the measured call: defaults of the class cost 0.1 µs there, an __init__ 0.3.
+    """
 
     gone: str | None = None  # why the grant is no more: lost, or released
     newest_ns: int | None = None  # the deadline of the newest renewal: only that one's running out is the grant's
