@@ -8,6 +8,7 @@ from bench.systems.registry import System
 from tests.conformance import (
     exclusion,
     finality,
+    interruptions,
     leases,
     lifecycle,
     links,
@@ -23,6 +24,7 @@ Check = Callable[[Harness], None]
 _MODULES: tuple[ModuleType, ...] = (
     exclusion,
     waiting,
+    interruptions,
     ownership,
     leases,
     finality,
@@ -60,7 +62,11 @@ LEASED = frozenset(
         "tokens_rise_across_expiry",
     }
 )
-_OF_PROCESSES = ("processes_exclude_each_other", "killed_at_any_moment_leaves_at_most_a_lease")
+_OF_PROCESSES = (
+    "processes_exclude_each_other",
+    "killed_at_any_moment_leaves_at_most_a_lease",
+    "killed_greenlet_leaves_nothing",
+)
 # Checks in which the lease is asked for by each request, so that a slow request eats into it.
 PER_GRANT = frozenset(
     {

@@ -130,10 +130,15 @@ class Harness:
         self._stack.callback(wire.close)
         return wire
 
-    def spawn(self, *, ttl_ms: int, processes: bool | None = None) -> Actor:
-        """A client that can be stopped and killed: in its own process, where the system reaches beyond this one."""
+    def spawn(
+        self, *, ttl_ms: int, processes: bool | None = None, greenlets: bool = False, wait: Wait | None = None
+    ) -> Actor:
+        """A client that can be stopped and killed: in its own process, where the system reaches beyond this one.
+
+        `greenlets`: in a process under gevent, where it can be asked to `kill` an acquire of its own.
+        """
         apart = self.capabilities.nodes > 0 if processes is None else processes
-        actor: Actor = ProcessActor() if apart else LocalActor()
+        actor: Actor = ProcessActor("greenlet_actor" if greenlets else "actor") if apart else LocalActor()
         self._stack.callback(actor.end)
         actor.ask(
             "open",
@@ -142,7 +147,7 @@ class Harness:
             client=f"a{next(_COUNT)}-{_RUN}",
             ttl_ms=ttl_ms,
             variant={**self.system.client_variant, **self.variant},
-            wait=str(self.wait),
+            wait=str(wait or self.wait),
         )
         return actor
 

@@ -16,6 +16,7 @@ _ONE_NODE = {"a_minority_may_be_unreachable"}
 _BEYOND_THE_PROCESS = {
     "processes_exclude_each_other",
     "killed_at_any_moment_leaves_at_most_a_lease",
+    "killed_greenlet_leaves_nothing",
     "open_names_who_does_not_answer",
 }
 

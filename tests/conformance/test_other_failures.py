@@ -21,6 +21,7 @@ IN_PROCESS = [
 # (system, class in bad_clients, check, what it must complain of)
 BAD_CLIENTS = [
     ("redis", "TwoStepRedisLock", "killed_at_any_moment_leaves_at_most_a_lease", "expected a grant"),
+    ("etcd", "UntidyEtcdLock", "killed_greenlet_leaves_nothing", "stayed in the queue|was not granted at once"),
     ("etcd", "CredulousEtcdLock", "lease_lost_in_the_queue_is_no_grant", "whose lease ended in the queue got"),
 ]
 # (system of the registry that is unsound on purpose, check that its difference breaks, what it must complain of)

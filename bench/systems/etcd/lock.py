@@ -75,15 +75,19 @@ class EtcdLock(LockClient):
         except CallFailed as failed:
             return Refusal(Outcome.ERROR, f"no lease: {failed}")
         turn = Turn(self._cluster, session, Entry(key, session.lease_id, self._next_owner()))
-        place = turn.join(only_if_free=wait.strategy == "try")
-        if isinstance(place, Place):
-            place = turn.wait(place, until_ns)
-        if isinstance(place, Refusal):
-            return place
-        reason = session.ended()  # etcd may have answered long after this client had to give the lease up
-        if reason is not None:
-            return turn.leave(place, Outcome.LOST, reason)
-        return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
+        try:
+            place = turn.join(only_if_free=wait.strategy == "try")
+            if isinstance(place, Place):
+                place = turn.wait(place, until_ns)
+            if isinstance(place, Refusal):
+                return place
+            reason = session.ended()  # etcd may have answered long after this client had to give the lease up
+            if reason is not None:
+                return turn.leave(place, Outcome.LOST, reason)
+            return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
+        except BaseException:  # raised from outside: by a signal's handler, or since this greenlet is killed
+            turn.vanish()
+            raise
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         turn: Turn = grant.handle

@@ -57,6 +57,12 @@ def settled(answer: Any) -> int | None:
     return int(answer.responses[0].response_range.kvs[0].create_revision) if answer.succeeded else None
 
 
+def vanish_request(entry: Entry) -> Any:
+    """After a join of which nothing is known: delete our key, or make sure, as above, that it can never appear."""
+    there = _created(entry.key, etcdrpc.Compare.GREATER, 0)
+    return etcdrpc.TxnRequest(compare=[there], success=[_delete(entry)], failure=[_put(entry.void, entry)])
+
+
 def look_request(entry: Entry, create_revision: int) -> Any:
     """Is our key still there, and who is before us now? One transaction, so both are of one revision."""
     before = _queue_range(entry, limit=1, max_create_revision=create_revision - 1)
@@ -88,8 +94,7 @@ def watch_request(place: Place) -> Any:
 def delete_request(entry: Entry, create_revision: int) -> Any:
     """Delete our key if it is the one of this create revision."""
     ours = _created(entry.key, etcdrpc.Compare.EQUAL, create_revision)
-    delete = etcdrpc.RequestOp(request_delete_range=etcdrpc.DeleteRangeRequest(key=entry.key))
-    return etcdrpc.TxnRequest(compare=[ours], success=[delete])
+    return etcdrpc.TxnRequest(compare=[ours], success=[_delete(entry)])
 
 
 def _created(key: bytes, how: int, revision: int, range_end: bytes = b"") -> Any:
@@ -100,6 +105,10 @@ def _created(key: bytes, how: int, revision: int, range_end: bytes = b"") -> Any
 
 def _put(key: bytes, entry: Entry) -> Any:
     return etcdrpc.RequestOp(request_put=etcdrpc.PutRequest(key=key, value=entry.owner.encode(), lease=entry.lease_id))
+
+
+def _delete(entry: Entry) -> Any:
+    return etcdrpc.RequestOp(request_delete_range=etcdrpc.DeleteRangeRequest(key=entry.key))
 
 
 def _read(request: Any) -> Any:

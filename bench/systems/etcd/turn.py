@@ -61,6 +61,20 @@ class Turn:
             return Refusal(Outcome.UNKNOWN, f"{reason}; our key may be left until its lease runs out")
         return Refusal(outcome, reason)
 
+    def vanish(self) -> None:
+        """Leave nothing, whatever was under way; if that fails, or is interrupted as well, the session ends, and it
+        with it.
+        """
+        gone = False
+        try:
+            self.cluster.call("txn", messages.vanish_request(self.entry), patient=True)
+            gone = True
+        except CallFailed as failed:
+            self.session.end(f"a key of it may be left behind: {failed}")
+        finally:
+            if not gone:
+                self.session.end("a key of it may be left behind: its clean-up was interrupted")
+
     def delete(self, create_revision: int) -> bool | None:
         """Was our key there, and is it deleted now? None: could not find out; then the session ends, and it with it."""
         request = messages.delete_request(self.entry, create_revision)

@@ -116,6 +116,10 @@ class FaultyLock(MemoryLock):
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
 
+    def _forget(self, key: str, owner: str) -> None:
+        if not self._has("interrupted-stays"):
+            super()._forget(key, owner)
+
     def _be_late(self, delay_us: float) -> None:
         if not self._spins:
             self.clock.sleep(delay_us / 1e6)  # pace: the planted delay
