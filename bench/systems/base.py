@@ -181,19 +181,30 @@ class LockClient(ABC):
             raise ValueError(
                 f"the lease belongs to the session here: open the client with ClientOptions(ttl_ms={ttl_ms})"
             )
-        with self._sole_use:
+        answer = None
+        self._sole_use.begin()
+        try:
             answer = self._acquire(key, ttl_ms, timeout_ms, wait)
-        if isinstance(answer, Grant):
-            answer.fate.newest_ns = answer.deadline_ns
-        return answer
+            if isinstance(answer, Grant):
+                answer.fate.newest_ns = answer.deadline_ns
+            return answer
+        except BaseException:  # raised from outside just now (by a signal's handler): the caller gets no grant
+            if isinstance(answer, Grant):
+                self._release(answer)
+            raise
+        finally:
+            self._sole_use.under_way = False
 
     def renew(self, grant: Grant, ttl_ms: int | None = None) -> Grant | Refusal:
         """Set the remaining lease to `ttl_ms` (default: the grant's own). `lost`: the grant is not ours any more."""
         ttl_ms = grant.ttl_ms if ttl_ms is None else ttl_ms
         check_ttl(ttl_ms)
         fate = grant.fate
-        with self._sole_use:
+        self._sole_use.begin()
+        try:
             answer = Refusal(Outcome.LOST, fate.gone) if fate.gone else self._renew(grant, ttl_ms)
+        finally:
+            self._sole_use.under_way = False
         if isinstance(answer, Refusal):
             if answer.outcome is Outcome.LOST:
                 fate.gone = fate.gone or answer.reason
@@ -209,8 +220,11 @@ class LockClient(ABC):
         What is left on the servers of a grant that was said to be lost is freed all the same; the answer is `lost`.
         """
         gone = grant.fate.gone
-        with self._sole_use:
+        self._sole_use.begin()
+        try:
             answer = self._release(grant)
+        finally:
+            self._sole_use.under_way = False
         if gone:
             return Refusal(Outcome.LOST, gone)
         if answer.outcome is not Outcome.UNKNOWN and answer.outcome is not Outcome.ERROR:
@@ -235,8 +249,11 @@ class LockClient(ABC):
     def close(self) -> None:
         """End the session. What this client still holds is freed as the system frees it. Idempotent, and never fails;
         raises ClientMisuse in a forked child and during another call, since it would end a session that is in use."""
-        with self._sole_use:
+        self._sole_use.begin()
+        try:
             self._close()
+        finally:
+            self._sole_use.under_way = False
 
     def _lost(self, grant: Grant) -> str | None:
         """Like `lost`, of this instant. Asks nobody."""

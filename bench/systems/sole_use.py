@@ -1,7 +1,6 @@
 """Who may use a client: one thread or greenlet at a time, in the process that opened it."""
 
 import os
-import threading
 
 _process = object()
 
@@ -20,23 +19,27 @@ class ClientMisuse(RuntimeError):
 
 
 class SoleUse:
-    """A context in which no second user is let in. Nobody waits for it: the second user is told at once."""
+    """Lets no second user in. Nobody waits for it: the second user is told at once.
 
-    __slots__ = ("_process", "_taken")
+    Begun by `begin`, and ended by plain assignment in a `finally`. A `with` would not do: a signal's handler may raise
+    on entry to any function, `__exit__` included, and after any call into C, a lock's `acquire` included. The client
+    would be in the middle of that call for ever.
+    """
+
+    __slots__ = ("_process", "under_way")
 
     def __init__(self) -> None:
         self._process = _process
-        self._taken = threading.Lock()
+        self.under_way = False
 
-    def __enter__(self) -> None:
+    def begin(self) -> None:
+        """Raises ClientMisuse in a forked child and while another call is under way."""
         if self._process is not _process:
             raise ClientMisuse(
                 "this client was opened before a fork, and its session is the parent's: open one in this process"
             )
-        if not self._taken.acquire(blocking=False):
+        if self.under_way:
             raise ClientMisuse(
                 "this client is in the middle of another call: open one client for each thread or greenlet"
             )
-
-    def __exit__(self, *_: object) -> None:
-        self._taken.release()
+        self.under_way = True  # nothing was called since the look, so no other thread has run in between
