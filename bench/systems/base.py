@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from bench.servers.endpoint import Endpoint
+from bench.systems import sole_use
 from bench.systems.clock import SYSTEM_CLOCK, Clock
 from bench.systems.sole_use import SoleUse
 from bench.systems.wait import Wait
@@ -181,8 +182,10 @@ class LockClient(ABC):
             raise ValueError(
                 f"the lease belongs to the session here: open the client with ClientOptions(ttl_ms={ttl_ms})"
             )
-        answer = None
-        self._sole_use.begin()
+        use, answer = self._sole_use, None
+        if use.under_way or use.process is not sole_use.this_process:
+            raise use.refusal()
+        use.under_way = True  # see SoleUse: written out here, so that a grant is never between two calls
         try:
             answer = self._acquire(key, ttl_ms, timeout_ms, wait)
             if isinstance(answer, Grant):
@@ -193,18 +196,14 @@ class LockClient(ABC):
                 self._release(answer)
             raise
         finally:
-            self._sole_use.under_way = False
+            use.under_way = False
 
     def renew(self, grant: Grant, ttl_ms: int | None = None) -> Grant | Refusal:
         """Set the remaining lease to `ttl_ms` (default: the grant's own). `lost`: the grant is not ours any more."""
         ttl_ms = grant.ttl_ms if ttl_ms is None else ttl_ms
         check_ttl(ttl_ms)
         fate = grant.fate
-        self._sole_use.begin()
-        try:
-            answer = Refusal(Outcome.LOST, fate.gone) if fate.gone else self._renew(grant, ttl_ms)
-        finally:
-            self._sole_use.under_way = False
+        answer = Refusal(Outcome.LOST, fate.gone) if fate.gone else self._sole_use.alone(self._renew, grant, ttl_ms)
         if isinstance(answer, Refusal):
             if answer.outcome is Outcome.LOST:
                 fate.gone = fate.gone or answer.reason
@@ -220,11 +219,7 @@ class LockClient(ABC):
         What is left on the servers of a grant that was said to be lost is freed all the same; the answer is `lost`.
         """
         gone = grant.fate.gone
-        self._sole_use.begin()
-        try:
-            answer = self._release(grant)
-        finally:
-            self._sole_use.under_way = False
+        answer = self._sole_use.alone(self._release, grant)
         if gone:
             return Refusal(Outcome.LOST, gone)
         if answer.outcome is not Outcome.UNKNOWN and answer.outcome is not Outcome.ERROR:
@@ -249,11 +244,7 @@ class LockClient(ABC):
     def close(self) -> None:
         """End the session. What this client still holds is freed as the system frees it. Idempotent, and never fails;
         raises ClientMisuse in a forked child and during another call, since it would end a session that is in use."""
-        self._sole_use.begin()
-        try:
-            self._close()
-        finally:
-            self._sole_use.under_way = False
+        self._sole_use.alone(self._close)
 
     def _lost(self, grant: Grant) -> str | None:
         """Like `lost`, of this instant. Asks nobody."""

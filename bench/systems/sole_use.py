@@ -1,13 +1,18 @@
 """Who may use a client: one thread or greenlet at a time, in the process that opened it."""
 
 import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
-_process = object()
+P = ParamSpec("P")
+T = TypeVar("T")
+
+this_process = object()
 
 
 def _begin_child() -> None:
-    global _process
-    _process = object()
+    global this_process
+    this_process = object()
 
 
 # Asking for the process id at every call would cost 0.2 µs of a lock pair's 13; a fork tells us instead.
@@ -21,25 +26,31 @@ class ClientMisuse(RuntimeError):
 class SoleUse:
     """Lets no second user in. Nobody waits for it: the second user is told at once.
 
-    Begun by `begin`, and ended by plain assignment in a `finally`. A `with` would not do: a signal's handler may raise
-    on entry to any function, `__exit__` included, and after any call into C, a lock's `acquire` included. The client
-    would be in the middle of that call for ever.
+    Looked at, begun and ended by plain reads and assignments. A call in between would not do, nor a `with`: other
+    threads run, and a signal's handler may raise, on entry to a function and after a call into C. Two users would be
+    let in, or the client would be in the middle of a call for ever.
     """
 
-    __slots__ = ("_process", "under_way")
+    __slots__ = ("process", "under_way")
 
     def __init__(self) -> None:
-        self._process = _process
+        self.process = this_process
         self.under_way = False
 
-    def begin(self) -> None:
-        """Raises ClientMisuse in a forked child and while another call is under way."""
-        if self._process is not _process:
-            raise ClientMisuse(
+    def refusal(self) -> ClientMisuse:
+        """What to raise in a forked child, and while another call is under way."""
+        if self.process is not this_process:
+            return ClientMisuse(
                 "this client was opened before a fork, and its session is the parent's: open one in this process"
             )
-        if self.under_way:
-            raise ClientMisuse(
-                "this client is in the middle of another call: open one client for each thread or greenlet"
-            )
-        self.under_way = True  # nothing was called since the look, so no other thread has run in between
+        return ClientMisuse("this client is in the middle of another call: open one client for each thread or greenlet")
+
+    def alone(self, call: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """Make one call as the sole user. Raises ClientMisuse."""
+        if self.under_way or self.process is not this_process:
+            raise self.refusal()
+        self.under_way = True
+        try:
+            return call(*args, **more)
+        finally:
+            self.under_way = False
