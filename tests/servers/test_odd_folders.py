@@ -31,7 +31,7 @@ SETS: dict[str, System] = {
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize(("set_name", "name"), itertools.product(SETS, NAMES))
+@pytest.mark.parametrize(("set_name", "name"), list(itertools.product(SETS, NAMES)))
 def test_a_set_lives_in_an_odd_folder(set_name: str, name: str, tmp_path: Path) -> None:
     system = SETS[set_name]
     spec = system.servers

@@ -145,7 +145,7 @@ def connect(system: System, endpoint: Endpoint) -> None:
             continue
 
 
-@pytest.mark.parametrize(("name", "way"), itertools.product(CLIENTS, WAYS))
+@pytest.mark.parametrize(("name", "way"), list(itertools.product(CLIENTS, WAYS)))
 def test_nothing_is_sent_in_the_clear(
     name: str, way: str, files: Mapping[str, Path], listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
 ) -> None:
