@@ -49,6 +49,7 @@ class Harness:
     system: System
     endpoint: Endpoint
     variant: dict[str, str] = field(default_factory=dict)  # for every client: a planted fault, say
+    round_trip_ms: int = 0  # of every wire, between this client and each server, while nothing is wrong with it
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -122,11 +123,11 @@ class Harness:
     def wire(self) -> Wire:
         """A way to the servers on which faults can be put. Open a client with `via=` to use it."""
         if self.system.servers_path is None:
-            wire: Wire = LinkWire(self.endpoint)
+            wire: Wire = LinkWire(self.endpoint, self.round_trip_ms)
         else:
             from tests.conformance.proxy_wire import ProxyWire  # only the real systems need the proxy
 
-            wire = ProxyWire(self.endpoint)
+            wire = ProxyWire(self.endpoint, self.round_trip_ms)
         self._stack.callback(wire.close)
         return wire
 

@@ -44,7 +44,7 @@ class FaultyLock(MemoryLock):
         self._granted = self._closes = 0
         self._forged: set[str] = set()  # owners of grants that the store never made
         self._link = LINKS.get(self.endpoint.options.get("link", ""), Link())
-        self._cuts_seen = self._link.cuts
+        self._seen = (self._link.cuts, self._link.silences)
 
     # Acquire
 
@@ -239,12 +239,24 @@ class FaultyLock(MemoryLock):
             super()._check_open()
 
     def _carry(self, operation: Callable[[], T]) -> T:
-        """One request over the wire. A cut connection is noticed at the next call, and is open again after it."""
+        """One request over the wire."""
         self._sent_ns = self.clock.monotonic_ns()
-        if self._cuts_seen != self._link.cuts:
-            self._cuts_seen = self._link.cuts
-            raise ConnectionCutError
+        if self._seen != (self._link.cuts, self._link.silences):
+            self._connect_again()
         return self._link.carry(operation, self.clock, self.options.call_timeout_ms)
+
+    def _connect_again(self) -> None:
+        """Replace a connection that was ended, or was silent for a share of the lease: nothing was sent over it."""
+        cuts, silences = self._seen
+        if silences != self._link.silences:
+            self.clock.sleep(self.options.ttl_ms / 4_000)  # pace: what a client waits for a sign of life
+            if self._has("silence-unnoticed"):
+                raise NoReplyError
+        if self._has("recovers-only-nearby") and self._link.delay_ms > 10:
+            raise ConnectionCutError
+        self._seen = (self._link.cuts, self._link.silences)
+        if cuts != self._link.cuts and (self._has("idle-end-costs") or self._has("renew-unsent")):
+            raise ConnectionCutError
 
     # How faults are chosen
 
