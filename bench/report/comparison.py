@@ -1,4 +1,4 @@
-"""The comparison: what the first page of our sources claims of six systems, beside what this campaign measured.
+"""The comparison: what one page claims of six systems, beside what this campaign measured.
 
 Nothing is ranked: rows differ in durability and topology, which are told beside every number, and an emulator's speed
 says nothing about the service that it stands in for.
@@ -11,6 +11,7 @@ from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report import formats
+from bench.report.cell_texts import first_page
 from bench.report.glance import properties
 from bench.report.group_marks import method_sentences
 from bench.report.long_form import long_rows
@@ -25,6 +26,7 @@ def build_comparison(evidence: Evidence) -> Comparison:
     rows = tuple(long_rows(evidence, notes))
     return Comparison(
         facts=_facts(evidence),
+        twice=f"Each property twice: what \u201c{first_page(evidence)}\u201d claims, and what this campaign measured.",
         method=_method(evidence),
         columns=columns,
         properties=lines,

@@ -239,8 +239,8 @@ def test_a_folder_that_is_read_only_is_one_clear_message(tmp_path: Path, passabl
         if target.exists():
             target.chmod(0o555)
         before = snapshot(tmp_path)
+        refuse_foreign(target)
         with as_somebody_without_rights(), pytest.raises(ReportError, match=r"Permission denied.*choose a folder"):
-            refuse_foreign(target)
             replace_export(target, OURS, {"claims.md": (b"new\n", ())})
         assert snapshot(tmp_path) == before
 
