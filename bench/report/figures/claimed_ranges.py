@@ -26,7 +26,7 @@ _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
 _BAR_IN = 0.105
 _LABEL_CHARACTERS = 15
-_TITLE_CHARACTERS = 45  # of a page beside its bar; the caption has the whole title
+_TITLE_CHARACTERS = 36  # of a page beside its bar; the caption has the whole title
 
 
 @dataclass(frozen=True, slots=True)
