@@ -18,7 +18,9 @@ from bench.report.markdown import claims_markdown, comparison_markdown
 from bench.report.page import comparison_page
 from bench.report.tidy import claims_csv, comparison_csv, runs_csv
 
-__all__ = ["MANIFEST", "export", "write_evidence"]
+__all__ = ["MANIFEST", "PAGE", "export", "write_evidence"]
+
+PAGE = "comparison.html"  # what a reader opens first
 
 
 def export(
@@ -65,7 +67,7 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
     texts = {
         "comparison.md": (comparison_markdown(evidence), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        "comparison.html": (comparison_page(evidence, drawings, under_faults), every),
+        PAGE: (comparison_page(evidence, drawings, under_faults), every),
         "claims.md": (claims_markdown(evidence), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "runs.csv": (runs_csv(evidence), measured),

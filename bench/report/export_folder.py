@@ -67,8 +67,9 @@ def replace_export(
     before = _listed(target) or {}
     # A manifest without digests first: after an interruption everything that may lie here is still known to be ours.
     _write_manifest(target, {**provenance, "unfinished": True}, ({"file": name} for name in sorted({*before, *files})))
-    for name in before.keys() - files.keys():
-        _remove(target / name)
+    for path in (target / name for name in before.keys() - files.keys()):
+        if path.is_file() or path.is_symlink():
+            _remove(path)
     written = [write_file(target / name, content) for name, (content, _) in sorted(files.items())]
     # The whole one comes last: where it is, what it names is complete.
     entries = (_entry(name, content, runs) for name, (content, runs) in sorted(files.items()))
