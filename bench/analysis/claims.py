@@ -5,7 +5,7 @@ Every claimed figure in a table or a plot comes from these two files; none is ty
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Claim:
     """One statement. `low` and `high` bound a figure in `unit`; None: open on that side, or no figure at all."""
 
     id: str
-    source: str  # the page that makes it
+    source: str  # the page that makes it, by its title
     system: str
     metric: str
     low: float | None
@@ -83,9 +83,9 @@ def load_seed_table(path: Path | None = None, claims: Iterable[Claim] | None = N
     return tuple(cells.values())
 
 
-def source_labels(claims: Sequence[Claim]) -> Mapping[str, str]:
-    """A short name for each page, "seed 1" and so on, in the order of their file names."""
-    return {source: f"seed {number}" for number, source in enumerate(sorted({claim.source for claim in claims}), 1)}
+def sources(claims: Iterable[Claim]) -> tuple[str, ...]:
+    """The titles of the pages that make these claims, in the order in which the file of claims has them."""
+    return tuple(dict.fromkeys(claim.source for claim in claims))
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterable[tuple[int, dict[str, str]]]:

@@ -9,6 +9,7 @@ CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
 DATA_VARIABLE = "LOCKBENCH_DATA"
 HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
 REFERENCE = "reference"
+FIGURES = "figures"  # renderings of the reference campaign
 NO_HAZARDS = "none"  # what HAZARDS_VARIABLE says where a report is to leave hazards out
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 _MARK = Path("data") / "claims.csv"
@@ -24,6 +25,15 @@ def project_root(start: Path | None = None) -> Path:
         if (folder / _MARK).is_file():
             return folder
     raise StoreError(f"no {_MARK} in {here} or above: start from a checkout of lockbench")
+
+
+def is_committed(path: Path) -> bool:
+    """Does it lie in figures/ or data/reference/ of some checkout, or is it one of them? What is there is committed."""
+    for root in path.parents:
+        if (root / _MARK).is_file():
+            parts = path.relative_to(root).parts
+            return parts[:1] == (FIGURES,) or parts[:2] == ("data", REFERENCE)
+    return False
 
 
 def runs_store(root: Path | None = None) -> Store:

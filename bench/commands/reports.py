@@ -3,6 +3,7 @@
 pandas, matplotlib and nbconvert are imported when they are needed: three seconds that no other command should wait for.
 """
 
+import os
 from pathlib import Path
 
 import typer
@@ -40,8 +41,10 @@ def report(
 
     Example: lockbench report --campaign latest
     """
+    _no_backend_of_others()
     from bench.analysis.evidence import Evidence
-    from bench.report.export import write_evidence
+    from bench.report.export import PAGE, write_evidence
+    from bench.report.export_folder import add_to_export
     from bench.report.notebook import render_hazard_notebook, render_notebook
     from bench.report.reference import render_reference
     from bench.report.terminal import comparison_terminal
@@ -61,13 +64,17 @@ def report(
         evidence = Evidence.load(folder, hazards=lab)
         show("drawing tables and figures")
         write_evidence(evidence, target)
-        if notebook:
-            show("executing the notebooks")
-            render_notebook(target, folder, hazards=lab)
-            if lab is not None:
-                render_hazard_notebook(target, lab)
+    # The table first: it is there already, and a notebook may still fail.
     OUT.print(comparison_terminal(evidence))
+    if notebook:
+        with steps("executing the notebooks"):
+            written = render_notebook(target, folder, hazards=lab)
+            add_to_export(target, written, [row.run_id for row in evidence.rows])
+            if lab is not None and evidence.hazards is not None:
+                written = render_hazard_notebook(target, lab)
+                add_to_export(target, written, [run.run_id for run in evidence.hazards.runs])
     OUT.print(f"tables, figures{' and notebooks' if notebook else ''}: {target}", highlight=False, soft_wrap=True)
+    OUT.print(f"open {target / PAGE}", highlight=False, soft_wrap=True)
 
 
 def export(
@@ -81,11 +88,17 @@ def export(
     Example: lockbench export review/ --campaign latest
     """
     folder = find_campaign(campaign)
+    _no_backend_of_others()
     with steps("drawing tables and figures"):
         from bench.report.export import export as write_files
 
         written = write_files(folder, target, hazards=_hazards(folder, hazards, no_hazards))
     OUT.print(f"{len(written)} files in {target}", highlight=False, soft_wrap=True)
+
+
+def _no_backend_of_others() -> None:
+    """Figures are drawn into files: a window system that MPLBACKEND names is not needed, and may not be there."""
+    os.environ["MPLBACKEND"] = "agg"
 
 
 def _hazards(folder: CampaignFolder, named: str | None, none: bool) -> HazardFolder | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from bench.records.processors import memory_limit_bytes, processor_limit, usable_processors
 from bench.records.schema import Environment
 
 LIBRARIES = (
@@ -44,8 +45,9 @@ def capture_environment(servers_folder: Path) -> Environment:
     sync_us = sorted(_fdatasync_us(servers_folder))
     return Environment(
         cpu_model=_cpu_model(),
-        cpu_count=os.cpu_count() or 1,
-        memory_bytes=psutil.virtual_memory().total,
+        cpu_count=usable_processors(),
+        cpu_limit=processor_limit(),
+        memory_bytes=_memory_bytes(),
         kernel=platform.release(),
         governor=_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         operating_system=_operating_system(),
@@ -58,6 +60,11 @@ def capture_environment(servers_folder: Path) -> Environment:
         libraries={name: version(name) for name in LIBRARIES},
         load_average_1m=round(os.getloadavg()[0], 2),
     )
+
+
+def _memory_bytes() -> int:
+    limit, there = memory_limit_bytes(), psutil.virtual_memory().total
+    return min(int(limit), there) if isinstance(limit, float) else there
 
 
 def _fdatasync_us(folder: Path) -> Sequence[float]:

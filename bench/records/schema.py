@@ -20,6 +20,7 @@ Schema history. 1: first version.
 import hashlib
 import json
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -112,7 +113,8 @@ class Environment(_Record):
 
     schema_version: int = SCHEMA_VERSION
     cpu_model: str
-    cpu_count: int
+    cpu_count: int  # processors that we may run on
+    cpu_limit: float | Literal["none", "not known"] = "not known"  # processors' worth of time that cgroups allow
     memory_bytes: int
     kernel: str
     governor: str  # "unknown" where the kernel does not say

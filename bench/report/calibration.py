@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterator
 
 from bench.records.calibration import Bound, Calibration, Line
+from bench.report.machine import cores
 
 COLUMNS = ("what", "measured", "against", "ratio or cost", "target", "met")
 _DIGITS = 3
@@ -43,8 +44,8 @@ def _page(calibration: Calibration) -> Iterator[str]:
     )
     yield ""
     yield (
-        f"Measured {calibration.created_at} with lockbench {calibration.lockbench_version} on {machine.cpu_count} × "
-        f"{machine.cpu_model}, {machine.operating_system}, Python {machine.python}; loopback round trip "
+        f"Measured {calibration.created_at} with lockbench {calibration.lockbench_version} on {machine.cpu_model}, "
+        f"{cores(machine)}, {machine.operating_system}, Python {machine.python}; loopback round trip "
         f"{_number(machine.loopback_rtt_us_p50)} µs, fdatasync {_number(machine.fdatasync_us_p50)} µs, load average "
         f"{machine.load_average_1m:g} before the start. The whole took {calibration.took_s:.0f} s."
     )

@@ -9,6 +9,11 @@ from bench.report.formats import NOTHING
 from bench.report.table_model import ABSENT, UNLIKE, Text
 
 
+def first_page(evidence: Evidence) -> str:
+    """The title of the page whose comparison the glance repeats."""
+    return ", ".join(dict.fromkeys(cell.source for cell in evidence.seed_table))
+
+
 def claimed_number(evidence: Evidence, system: str, metric: str) -> str:
     """What the first page says; the other pages stand in the claims table and in the figure of claimed ranges."""
     page = {cell.source for cell in evidence.seed_table}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent
-from bench.analysis.claims import Claim, load_claims, source_labels
+from bench.analysis.claims import Claim, load_claims
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -23,7 +23,7 @@ class VerdictRow:
     """One line, ready to print."""
 
     id: str
-    source: str  # seed 1 ... seed 5
+    source: str  # the title of the page
     system: str
     claimed: str
     measured: str
@@ -34,21 +34,20 @@ class VerdictRow:
 
 def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
     """The claims that the campaign tested, in claim order; those that it did not are left to `untested`."""
-    return _rows(evidence.judgements, evidence.claims)
+    return _rows(evidence.judgements)
 
 
 def safety_rows(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> tuple[VerdictRow, ...]:
     """The claims (default: the project's) that a hazard campaign alone was a test of, in claim order."""
     told = load_claims() if claims is None else claims
-    return _rows([one for claim in told for one in judge_by_hazards(claim, hazards)], told)
+    return _rows([one for claim in told for one in judge_by_hazards(claim, hazards)])
 
 
-def _rows(judgements: Iterable[Judgement], claims: Sequence[Claim]) -> tuple[VerdictRow, ...]:
-    labels = source_labels(claims)
+def _rows(judgements: Iterable[Judgement]) -> tuple[VerdictRow, ...]:
     return tuple(
         VerdictRow(
             id=judgement.claim.id,
-            source=labels[judgement.claim.source],
+            source=judgement.claim.source,
             system=names.title(judgement.system),
             claimed=_claimed(judgement),
             measured=_measured(judgement),

@@ -1,4 +1,4 @@
-"""The comparison: what the first page of our sources claims of six systems, beside what this campaign measured.
+"""The comparison: what one page claims of six systems, beside what this campaign measured.
 
 Nothing is ranked: rows differ in durability and topology, which are told beside every number, and an emulator's speed
 says nothing about the service that it stands in for.
@@ -11,9 +11,11 @@ from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report import formats
+from bench.report.cell_texts import first_page
 from bench.report.glance import properties
 from bench.report.group_marks import method_sentences
 from bench.report.long_form import long_rows
+from bench.report.machine import OWN, cores, ours, run_sources
 from bench.report.table_model import Column, Comparison, Context, Footnotes, LongRow
 
 
@@ -25,6 +27,7 @@ def build_comparison(evidence: Evidence) -> Comparison:
     rows = tuple(long_rows(evidence, notes))
     return Comparison(
         facts=_facts(evidence),
+        twice=f"Each property twice: what \u201c{first_page(evidence)}\u201d claims, and what this campaign measured.",
         method=_method(evidence),
         columns=columns,
         properties=lines,
@@ -71,6 +74,8 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
     campaign, machine = evidence.campaign, evidence.environment
     lab = evidence.hazards
     used = sum(not row.void for row in evidence.rows)
+    # Of servers given by URL nothing is known but what they say themselves.
+    whose = " of the generator" if OWN in run_sources(evidence) else ""
     return (
         ("Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
         (
@@ -79,12 +84,12 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
         ),
         ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),
         (
-            "Machine",
-            f"{machine.cpu_model}, {machine.cpu_count} cores, {machine.memory_bytes / 2**30:.0f} GiB, "
+            f"Machine{whose}",
+            f"{machine.cpu_model}, {cores(machine)}, {machine.memory_bytes / 2**30:.0f} GiB, "
             f"{machine.operating_system}, kernel {machine.kernel}, virtualization {machine.virtualization}",
         ),
         (
-            "Disk and network",
+            f"Disk and network{whose}",
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms and p99 "
             f"{formats.ms(machine.fdatasync_us_p99)} ms; loopback round trip p50 {machine.loopback_rtt_us_p50:.0f} µs",
         ),
@@ -135,15 +140,20 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         if not isinstance(value, Absent)
     }
     told = "; ".join(sorted(methods)) or "no run counts"
-    sources = {cell.setting.source for cell in evidence.cells if cell.setting is not None}
+    sources = run_sources(evidence)
     where = (
-        "Servers of a given URL were measured over whatever network lies between."
-        if "url" in sources
-        else "Generator and servers share this machine's cores, and all traffic is loopback: a network's round trips "
-        "are missing from every latency."
+        ["Servers of a given URL were measured over whatever network lies between; where they run is not known."]
+        if OWN in sources
+        else []
     )
+    if ours(sources):
+        whose = "our servers" if where else "servers"
+        where.append(
+            f"Generator and {whose} share this machine's cores, and their traffic is loopback: a network's round trips "
+            "are missing from these latencies."
+        )
     return (
-        f"Closed loop: a client asks again when it was answered. {where}",
+        f"Closed loop: a client asks again when it was answered. {' '.join(where)}",
         *_workloads(evidence),
         f"The run is the unit: a number is the runs' together, with bounds from the runs ({told}).",
         "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "

@@ -1,7 +1,6 @@
 """Tables and figures of a campaign as files, the same bytes every time, with a manifest of the runs behind each."""
 
-import hashlib
-import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,9 +8,9 @@ import matplotlib as mpl
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import CampaignFolder, HazardFolder
+from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
 from bench.report.figures import ALL, Drawing, hazard_drawings
 from bench.report.figures.drawing import FORMATS
-from bench.report.files import write_file
 from bench.report.hazard_markdown import hazards_markdown
 from bench.report.hazard_page import hazards_page
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
@@ -19,7 +18,9 @@ from bench.report.markdown import claims_markdown, comparison_markdown
 from bench.report.page import comparison_page
 from bench.report.tidy import claims_csv, comparison_csv, runs_csv
 
-MANIFEST = "MANIFEST.json"
+__all__ = ["MANIFEST", "PAGE", "export", "write_evidence"]
+
+PAGE = "comparison.html"  # what a reader opens first
 
 
 def export(
@@ -28,26 +29,30 @@ def export(
     """Write comparison.{md,csv,html}, claims.{md,csv}, runs.csv, each figure as SVG, PDF and PNG, and MANIFEST.json.
 
     With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv and its figures. Makes `target` where it is
-    missing; replaces what an earlier export left there; returns the files, sorted. `root` is the project's folder, for
+    missing; replaces an earlier export that lies there; returns the files, sorted. `root` is the project's folder, for
     its claims (default: found from the current folder). Raises StoreError or ClaimsError for damaged input, ReportError
-    where `target` cannot be written.
+    where `target` is not lockbench's to write, or cannot be written.
     """
+    refuse_foreign(target)
     folder = campaign if isinstance(campaign, CampaignFolder) else CampaignFolder(campaign)
-    return write_evidence(Evidence.load(folder, root, hazards), target)
+    evidence = Evidence.load(folder, root, hazards)
+    files = _files(evidence)
+    refuse_foreign(target, files)  # once more: drawing took seconds, and now all names are known
+    return replace_export(target, _provenance(evidence), files)
 
 
 def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
-    """The same for evidence that is loaded already."""
+    """The same into a folder that is ours by its place, whatever became of the files there."""
+    return replace_export(target, _provenance(evidence), _files(evidence))
+
+
+def _files(evidence: Evidence) -> "_Files":
     drawings = [draw(evidence) for draw in ALL]
     under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
     files = {**_tables(evidence, drawings, under_faults), **_figures([*drawings, *under_faults])}
     if evidence.hazards is not None:
         files |= _hazards(evidence.hazards, under_faults)
-    manifest = _manifest(evidence, files)
-    written = [write_file(target / name, content) for name, (content, _) in sorted(files.items())]
-    # The manifest comes last: where it is, what it names is complete.
-    written.append(write_file(target / MANIFEST, manifest))
-    return sorted(written)
+    return files
 
 
 _Files = dict[str, tuple[bytes, tuple[str, ...]]]  # name -> content and the runs behind it
@@ -62,7 +67,7 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
     texts = {
         "comparison.md": (comparison_markdown(evidence), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        "comparison.html": (comparison_page(evidence, drawings, under_faults), every),
+        PAGE: (comparison_page(evidence, drawings, under_faults), every),
         "claims.md": (claims_markdown(evidence), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "runs.csv": (runs_csv(evidence), measured),
@@ -89,17 +94,12 @@ def _figures(drawings: list[Drawing]) -> _Files:
     }
 
 
-def _manifest(evidence: Evidence, files: _Files) -> bytes:
+def _provenance(evidence: Evidence) -> Mapping[str, object]:
     lab = evidence.hazards.campaign if evidence.hazards is not None else None
-    manifest = {
+    return {
         "campaign_id": evidence.campaign.campaign_id,
         "git_commit": evidence.campaign.git_commit,  # of the measurement; rendering leaves no trace of its own commit
         "lockbench_version": evidence.campaign.lockbench_version,
         **({"hazards": {"campaign_id": lab.campaign_id, "git_commit": lab.git_commit}} if lab is not None else {}),
         "rendered_with": {"matplotlib": mpl.__version__},
-        "files": [
-            {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": list(runs)}
-            for name, (content, runs) in sorted(files.items())
-        ],
     }
-    return (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode("utf-8")

@@ -11,6 +11,7 @@ from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import WindowFit
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
+from bench.report.machine import cores
 
 # What each word means; its order is that of harm.
 MEANINGS: Mapping[HazardVerdict, str] = {
@@ -111,7 +112,7 @@ def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
         ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),
         (
             "Machine",
-            f"{machine.cpu_model}, {machine.cpu_count} cores, {machine.operating_system}, kernel {machine.kernel}",
+            f"{machine.cpu_model}, {cores(machine)}, {machine.operating_system}, kernel {machine.kernel}",
         ),
         ("Servers", versions or NOTHING),
     )

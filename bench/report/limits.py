@@ -7,6 +7,7 @@ from bench.analysis.evidence import Evidence
 from bench.report import formats
 from bench.report.claims_table import untested
 from bench.report.hazard_verdicts import hazard_limits
+from bench.report.machine import OWN, cores, ours, run_sources, servers_place
 
 
 def limits(evidence: Evidence) -> tuple[str, ...]:
@@ -17,8 +18,13 @@ def limits(evidence: Evidence) -> tuple[str, ...]:
 
 def _network(evidence: Evidence) -> Iterable[str]:
     machine = evidence.environment
-    sources = {cell.setting.source for cell in evidence.cells if cell.setting is not None}
-    if sources - {"url"}:
+    sources = run_sources(evidence)
+    if OWN in sources:
+        yield (
+            "Servers given by URL: where they run, and what lies between them and the load generator, is not known, so "
+            "neither is what their latencies are made of."
+        )
+    if ours(sources):
         yield (
             f"Loopback: clients and servers are on one machine, with a round trip of {machine.loopback_rtt_us_p50:.0f} "
             f"µs at the median. Between machines every round trip of an acquire costs the network's own time on top, "
@@ -31,7 +37,6 @@ def _network(evidence: Evidence) -> Iterable[str]:
 
 
 def _generator(evidence: Evidence) -> Iterable[str]:
-    cores = evidence.environment.cpu_count
     shares = []
     for cell in evidence.cells:
         value = cell.value("generator_cpu_share")
@@ -41,7 +46,7 @@ def _generator(evidence: Evidence) -> Iterable[str]:
         return
     highest, cell = max(shares, key=lambda item: item[0])
     yield (
-        f"Processor: {cores} cores are shared by the load generator and all servers. The generator used up to "
+        f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
         f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.name})."
     )
     bound = [f"{cell.system} ({cell.workload.name})" for cell in evidence.cells if cell.generator_bound]

@@ -52,7 +52,7 @@ def _under_faults(evidence: Evidence, figures: str) -> Iterable[str]:
 def _comparison_parts(comparison: Comparison) -> Iterable[str]:
     yield "\n".join(f"- **{name}:** {safe(value)}" for name, value in comparison.facts)
     yield "## At a glance"
-    yield "Each property twice: what the first page of our sources claims, and what this campaign measured."
+    yield comparison.twice
     yield _glance(comparison)
     yield "## Claimed beside measured, with bounds"
     yield _numbers(comparison)

@@ -3,18 +3,20 @@
 nbconvert is imported here only, so that tables and figures do not wait for it.
 """
 
+import atexit
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbconvert import HTMLExporter
 
 from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, HAZARDS_VARIABLE, NO_HAZARDS, project_root
 from bench.records.store import CampaignFolder, HazardFolder
+from bench.report.clean_kernel import OwnNotebookClient, clean_environment
 from bench.report.files import ReportError, write_file
 from bench.report.hazard_markdown import TITLE
 from bench.report.html_parts import page
@@ -61,12 +63,10 @@ def _render(root: Path, name: Path, title: str, target: Path, chosen: Mapping[st
     except OSError as refused:
         raise ReportError(f"cannot read {source}: {refused.strerror}") from refused
     # The kernel runs in the notebook's folder: what was given relative to ours must not change its meaning.
-    environment = dict(os.environ)
-    if environment.get(DATA_VARIABLE):
-        environment[DATA_VARIABLE] = str(Path(environment[DATA_VARIABLE]).resolve())
-    environment |= chosen
+    if named := os.environ.get(DATA_VARIABLE):
+        chosen = {DATA_VARIABLE: str(Path(named).resolve()), **chosen}
     # record_timing would write the hour of rendering into every cell.
-    client = NotebookClient(
+    client = OwnNotebookClient(
         notebook,
         timeout=_CELL_TIMEOUT_S,
         kernel_name="python3",
@@ -75,14 +75,22 @@ def _render(root: Path, name: Path, title: str, target: Path, chosen: Mapping[st
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         resources={"metadata": {"path": str(source.parent)}},
     )
-    try:
-        client.execute(env=environment)
-    except (CellExecutionError, DeadKernelError, TimeoutError) as failed:
-        raise ReportError(f"{source.name} stopped: {_last_line(failed)}") from failed
-    executed: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    with clean_environment() as environment:
+        try:
+            client.execute(env={**environment, **chosen})
+        except (CellExecutionError, DeadKernelError, TimeoutError) as failed:
+            raise ReportError(f"{source.name} stopped: {_last_line(failed)}") from failed
+        except (RuntimeError, OSError) as failed:  # the kernel did not start, in Jupyter's or the system's words
+            atexit.unregister(client._cleanup_kernel)  # it would fail once more, at our end, with a traceback
+            raise ReportError(
+                f"{source.name} could not run in {sys.executable}: {_last_line(failed)}. Run `make env`, or leave the "
+                "notebooks out with --no-notebook"
+            ) from failed
+        executed: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+        html = _html(notebook, title)
     return [
         write_file(target / source.name, executed.encode("utf-8")),
-        write_file(target / f"{source.stem}-notebook.html", _html(notebook, title).encode("utf-8")),
+        write_file(target / f"{source.stem}-notebook.html", html.encode("utf-8")),
     ]
 
 

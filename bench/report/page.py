@@ -30,7 +30,7 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing], under_fault
         '<div class="lockbench">',
         _facts(comparison),
         "<h2>At a glance</h2>",
-        "<p>Each property twice: what the first page of our sources claims, and what this campaign measured.</p>",
+        _twice(comparison),
         _glance(comparison),
         "<h2>Claimed beside measured, with bounds</h2>",
         _numbers(comparison),
@@ -60,7 +60,8 @@ def _under_faults(evidence: Evidence, drawings: Sequence[Drawing]) -> Iterable[s
 def comparison_fragment(evidence: Evidence) -> str:
     """The glance, the numbers and their notes, without a document around them."""
     comparison = build_comparison(evidence)
-    return f'<div class="lockbench">{_glance(comparison)}{_numbers(comparison)}{_notes(comparison)}</div>'
+    parts = (_twice(comparison), _glance(comparison), _numbers(comparison), _notes(comparison))
+    return f'<div class="lockbench">{"".join(parts)}</div>'
 
 
 def settings_fragment(evidence: Evidence) -> str:
@@ -82,6 +83,10 @@ def claim_rows_fragment(rows: Sequence[VerdictRow]) -> str:
 def _facts(comparison: Comparison) -> str:
     items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in comparison.facts)
     return f'<dl class="facts">{items}</dl>'
+
+
+def _twice(comparison: Comparison) -> str:
+    return f"<p>{escape(comparison.twice)}</p>"
 
 
 def _glance(comparison: Comparison) -> str:

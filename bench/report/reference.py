@@ -5,7 +5,7 @@ campaign, data/reference/hazards, where there is one), docs/statistics.md from t
 from pathlib import Path
 
 from bench.analysis.evidence import Evidence
-from bench.analysis.places import project_root, reference_campaign, reference_hazards
+from bench.analysis.places import FIGURES, project_root, reference_campaign, reference_hazards
 from bench.records.calibration import read_calibration
 from bench.report.calibration import calibration_markdown
 from bench.report.export import write_evidence
@@ -13,7 +13,8 @@ from bench.report.files import write_file
 from bench.report.markdown import results_markdown
 from bench.report.statistics_page import statistics_markdown
 
-FIGURES = "figures"
+__all__ = ["FIGURES", "RESULTS", "render_reference"]
+
 RESULTS = Path("docs") / "results.md"
 CALIBRATION = Path("docs") / "calibration.md"
 CALIBRATION_RECORD = "calibration.json"  # beside the campaign, from `lockbench calibrate --save`

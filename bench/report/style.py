@@ -19,7 +19,7 @@ from matplotlib.typing import LineStyleType
 MPLSTYLE = Path(__file__).with_name("lockbench.mplstyle")
 
 MUTED = "#666666"  # captions and notes
-SEED_GREYS = ("#d4d4d4", "#bdbdbd", "#a3a3a3", "#888888", "#6e6e6e")  # one for each of the five pages, in their order
+SOURCE_GREYS = ("#d4d4d4", "#bdbdbd", "#a3a3a3", "#888888", "#6e6e6e")  # one for each of the five pages, in their order
 
 SOLID: LineStyleType = "solid"
 DASHED: LineStyleType = (0, (4.0, 1.6))

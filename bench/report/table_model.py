@@ -97,6 +97,7 @@ class Comparison:
     """The whole table. `facts` says what it was measured on, `method` how to read a number."""
 
     facts: tuple[tuple[str, str], ...]
+    twice: str  # what stands beside what in the glance
     method: tuple[str, ...]
     columns: tuple[Column, ...]
     properties: tuple[Property, ...]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.claims import ClaimsError, load_claims, load_seed_table, source_labels
+from bench.analysis.claims import ClaimsError, load_claims, load_seed_table, sources
 from bench.analysis.names import headline
 from bench.errors import LockbenchError
 
@@ -16,7 +16,7 @@ SEED_HEADER = "system,property,claimed,claim_id,source\n"
 def test_the_committed_claims_load() -> None:
     claims = load_claims()
     assert [claim.id for claim in claims] == [f"C{number:02d}" for number in range(1, len(claims) + 1)]
-    assert len(source_labels(claims)) == 5
+    assert len(sources(claims)) == 5
     latency = next(claim for claim in claims if claim.id == "C42")
     assert (latency.low, latency.high, latency.unit) == (0.0, 1.0, "ms")
     assert next(claim for claim in claims if claim.id == "C43").high is None

@@ -17,7 +17,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.report.figures import ALL, acquire_latency, claimed_ranges, where_time_goes
 from bench.report.figures.acquire_latency import _quantiles_ms
 from bench.report.figures.drawing import FORMATS
-from bench.report.style import LOOKS, SEED_GREYS, look
+from bench.report.style import LOOKS, SOURCE_GREYS, look
 from bench.systems.registry import SYSTEMS
 from tests import campaigns
 
@@ -68,8 +68,9 @@ def test_the_claims_of_all_pages_and_every_measurement_are_drawn(evidence: Evide
     bars = [patch for patch in axes.patches if patch.get_height() == pytest.approx(0.105)]
     assert len(bars) == len(claims)
     words = " ".join(text.get_text() for text in axes.texts)
-    for number in (1, 2, 3, 5):
-        assert f"seed {number}: " in words
+    for page in {claim.source for claim in claims}:
+        assert f"{page[:25]}" in words
+        assert page in drawing.caption
     assert "not measured by this campaign" in words, "postgres-advisory is claimed and was not run"
     assert "appendfsync always: p50" in words
     for cell in evidence.cells:
@@ -167,7 +168,7 @@ def test_every_headline_system_has_a_look_of_its_own() -> None:
     assert len(set(looks)) == len(looks)
     # Without colour, headline systems still differ by marker.
     assert len({LOOKS[name].marker for name in headline()}) == len(headline())
-    assert len(set(SEED_GREYS)) == 5
+    assert len(set(SOURCE_GREYS)) == 5
 
 
 def test_a_newcomer_looks_the_same_everywhere() -> None:

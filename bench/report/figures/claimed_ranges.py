@@ -12,13 +12,13 @@ from matplotlib.ticker import FuncFormatter
 
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell
-from bench.analysis.claims import Claim, source_labels
+from bench.analysis.claims import Claim, sources
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import US_PER, Judgement, Verdict
 from bench.report import formats
 from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
 from bench.report.formats import RANGE
-from bench.report.style import MUTED, SEED_GREYS, house_style, look
+from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
 _METRIC = "acquire_latency"
 _WIDTH_IN = 7.6
@@ -26,6 +26,7 @@ _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
 _BAR_IN = 0.105
 _LABEL_CHARACTERS = 15
+_TITLE_CHARACTERS = 36  # of a page beside its bar; the caption has the whole title
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class _Lane:
 def claimed_ranges(evidence: Evidence) -> Drawing:
     """Draw every claimed range as a grey bar and every measured p50 to p99 as a line in the system's colour."""
     lanes = _lanes(evidence)
-    labels = source_labels(evidence.claims)
+    pages = sources(evidence.claims)
     title = _title(evidence)
     caption = _caption(evidence)
     content_in = sum(lane.rows for lane in lanes) * _ROW_IN + len(lanes) * _LANE_GAP_IN
@@ -60,7 +61,7 @@ def claimed_ranges(evidence: Evidence) -> Drawing:
             top_in = y_in
             y_in -= _LANE_GAP_IN / 2.0
             for claim in lane.claims:
-                _claim_bar(axes, claim, labels[claim.source], y_in - _ROW_IN / 2.0)
+                _claim_bar(axes, claim, pages.index(claim.source), y_in - _ROW_IN / 2.0)
                 y_in -= _ROW_IN
             for cell in lane.cells:
                 _measured_line(axes, cell, y_in - _ROW_IN / 2.0)
@@ -127,19 +128,21 @@ def _span_ms(lanes: Sequence[_Lane]) -> tuple[float, float]:
     return min(ends) / 1.6, max(ends) * 5.0
 
 
-def _claim_bar(axes: Axes, claim: Claim, label: str, y_in: float) -> None:
+def _claim_bar(axes: Axes, claim: Claim, page: int, y_in: float) -> None:
     scale = US_PER[claim.unit] / US_PER["ms"]
     left, right = axes.get_xlim()
     low = claim.low * scale if claim.low else left
     high = right if claim.high is None else claim.high * scale
-    colour = SEED_GREYS[(int(label.split()[-1]) - 1) % len(SEED_GREYS)]
+    colour = SOURCE_GREYS[page % len(SOURCE_GREYS)]
     axes.barh(y_in, high - low, left=low, height=_BAR_IN, color=colour, zorder=2)
     # An end that the claim leaves open runs to the edge and gets an arrow head, so that it does not read as a bound.
     for is_open, at, marker in ((not claim.low, left, "<"), (claim.high is None, right, ">")):
         if is_open:
             axes.plot([at], [y_in], marker=marker, color=colour, markersize=6, clip_on=False, zorder=3)
-    words = f"{label}: {formats.claimed_range(claim)}"
-    if claim.high is None:
+    title = textwrap.shorten(claim.source, _TITLE_CHARACTERS, placeholder="\u2026")
+    words = f"{title}: {formats.claimed_range(claim)}"
+    # On the side with more room; each bar has a line to itself.
+    if low / left > right / high:
         axes.annotate(words, (low, y_in), (-4, 0), textcoords="offset points", va="center", ha="right", **_NOTE)
     else:
         axes.annotate(words, (high, y_in), (5, 0), textcoords="offset points", va="center", **_NOTE)
@@ -223,8 +226,8 @@ def _caption(evidence: Evidence) -> str:
     cells = [cell for lane in _lanes(evidence) for cell in lane.cells if cell.used]
     runs = formats.counted((len(cell.used) for cell in cells), "run")
     operations = formats.counted((cell.operations_min for cell in cells), "operation")
-    sources = ", ".join(f"{label}: {source}" for source, label in source_labels(evidence.claims).items())
+    pages = "; ".join(sources(evidence.claims))
     return (
-        f"Grey: claimed ranges, darker from seed 1 to seed 5 ({sources}). Colour: measured p50 (marker) to p99 (bar), "
+        f"Grey: claimed ranges, darker from page to page ({pages}). Colour: measured p50 (marker) to p99 (bar), "
         f"of {runs} with {operations} each, closed loop. An emulator is shown, never ranked. {machine_words(evidence)}"
     )

@@ -13,6 +13,7 @@ from matplotlib.transforms import ScaledTranslation, Transform
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.formats import NO_BREAK, ms
+from bench.report.machine import cores, ours, run_sources, servers_place
 from bench.report.style import MUTED, house_style
 
 FORMATS = ("svg", "pdf", "png")
@@ -91,10 +92,14 @@ def _wrapped(caption: str, width_in: float) -> list[str]:
 def machine_words(evidence: Evidence) -> str:
     """The machine and the campaign, for captions."""
     machine = evidence.environment
+    sources = run_sources(evidence)
+    measured = (
+        f"; loopback round trip {machine.loopback_rtt_us_p50:.0f}{NO_BREAK}µs, fdatasync "
+        f"{ms(machine.fdatasync_us_p50)}{NO_BREAK}ms (medians)"
+    )
     return (
-        f"Machine: {machine.cpu_count} cores ({machine.cpu_model}), {machine.operating_system}; generator and servers "
-        f"share it; loopback round trip {machine.loopback_rtt_us_p50:.0f}{NO_BREAK}µs, fdatasync "
-        f"{ms(machine.fdatasync_us_p50)}{NO_BREAK}ms (medians). Campaign {evidence.campaign.campaign_id}."
+        f"Machine: {machine.cpu_model}, {cores(machine)}, {machine.operating_system}; {servers_place(sources)}"
+        f"{measured if ours(sources) else ''}. Campaign {evidence.campaign.campaign_id}."
     )
 
 
@@ -110,7 +115,7 @@ def lab_words(hazards: HazardEvidence) -> str:
     """The machine and the hazard campaign, for captions."""
     machine = hazards.environment
     return (
-        f"Machine: {machine.cpu_count} cores ({machine.cpu_model}), {machine.operating_system}; clients and servers "
+        f"Machine: {machine.cpu_model}, {cores(machine)}, {machine.operating_system}; clients and servers "
         f"share it. Hazard campaign {hazards.campaign.campaign_id}."
     )
 
