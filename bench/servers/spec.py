@@ -31,11 +31,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's)."""
+    """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's).
+
+    `hidden` are the beginnings of the names of variables that the server would read and must not see: the settings are
+    in `argv` and in its files, whatever is set around lockbench.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     run_as: str | None = None
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.url import UrlRules
-from bench.systems.postgres_row import upkeep, view
+from bench.systems.postgres_row import ambient, upkeep, view
 from bench.systems.postgres_row.facts import identity
 from bench.systems.postgres_row.schema import create_schema
-from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
+from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed, WrongEnd
 
 VERSION_OLDEST = 15
 ACCOUNT = "postgres"  # the package's own user: PostgreSQL refuses to run as root
@@ -35,7 +35,14 @@ _CALL_S = 5.0
 _INITDB_WITHIN_S = 60.0
 _ORPHANS_WITHIN_S = 10.0
 # What libpq says when the port is served by something else, or by a PostgreSQL that is not ours.
-_STRANGERS = ("authentication failed", "received invalid response", "expected authentication request", "does not exist")
+_STRANGERS = (
+    "authentication failed",
+    "received invalid response",
+    "expected authentication request",
+    "does not exist",
+    "does not support SSL",
+    "certificate",  # its own, ours, or the name in it
+)
 
 
 class PostgresServers(ServerSpec):
@@ -84,7 +91,9 @@ class PostgresServers(ServerSpec):
             settings["shared_preload_libraries"] = "pg_stat_statements"
         flags = (part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
         argv = (found.programs["postgres"], "-D", str(_cluster(node)), *flags)
-        return [Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=self.unprivileged_account())]
+        return [
+            Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=self.unprivileged_account(), hidden=(ambient.PREFIX,))
+        ]
 
     def _initialise(self, node: Node, initdb: str) -> None:
         """Make a new cluster beside its place, then move it there: one that a crash left half made is never started."""
@@ -102,6 +111,7 @@ class PostgresServers(ServerSpec):
         done = subprocess.run(
             [*argv, "--encoding=UTF8", "--no-locale", "--no-instructions"],
             cwd=node.directory,
+            env=ambient.without(os.environ),
             capture_output=True,
             text=True,
             timeout=_INITDB_WITHIN_S,
@@ -155,7 +165,7 @@ class PostgresServers(ServerSpec):
         try:
             return Session.open(endpoint, _CALL_S, application_name="lockbench servers", dbname=database)
         except ConnectionError as refused:
-            if any(sign in str(refused) for sign in _STRANGERS):
+            if isinstance(refused, WrongEnd) or any(sign in str(refused) for sign in _STRANGERS):
                 raise WrongServer(str(refused)) from refused
             raise NotReady(str(refused)) from refused
 
