@@ -18,7 +18,7 @@ RUN_TIME_S_AT_MOST = 86_400
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan", re.IGNORECASE)
-_TIME_SPAN = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s?)?")
+_TIME_SPAN = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?|([0-9]+)")
 _LONGEST = 40  # characters; Python refuses to read thousands of digits, in words of its own
 
 
@@ -68,8 +68,8 @@ def run_time_s(value: Any) -> int:
     parts = _TIME_SPAN.fullmatch(text)
     if not text or parts is None or len(text) > _LONGEST:
         raise ValueError(f"{_shown(text)} is not a length of time such as 20, 20s, 3m, 2h or 1h20m")
-    hours, minutes, seconds = (int(part or 0) for part in parts.groups())
-    length_s = (hours * 60 + minutes) * 60 + seconds
+    hours, minutes, seconds, alone = (int(part or 0) for part in parts.groups())
+    length_s = (hours * 60 + minutes) * 60 + seconds + alone
     if not 1 <= length_s <= RUN_TIME_S_AT_MOST:
         raise ValueError(f"{text} is outside 1s..{RUN_TIME_S_AT_MOST // 3600}h")
     return length_s

@@ -66,6 +66,7 @@ class Form:
         """
         fill()
         current = vars(self._environment.parsed_options)
+        self._web_ui.template_args["lockbench_notice"] = self._wiring.side_by_side()
         self._web_ui.template_args["extra_options"] = {
             name: {**option, "default_value": current[name]} for name, option in self._options().items()
         }
@@ -128,14 +129,19 @@ class Form:
         """Raises BadOptions with what is wrong; nothing was changed then."""
         options = vars(self._environment.parsed_options)
         mistakes = self._wrong_numbers(form)
-        mistakes += [f"user class: there is no {name[:80]!r}" for name in picked if name not in self._choosable()]
+        mistakes += [f"User class: there is no {name[:80]!r}" for name in picked if name not in self._choosable()]
+        classes = [self._choosable()[name] for name in picked if name in self._choosable()]
+        if not picked:
+            classes = self._environment.user_classes
+            if self._web_ui.userclass_picker_is_active and not self._runs:
+                mistakes.append("User class: choose one")
+        try:
+            self._wiring.check_host(form.get("host"), classes)
+            settings, entries = self._wiring.check({**options, **form}, classes)
+        except BadOptions as wrong:
+            raise BadOptions("; ".join([*mistakes, str(wrong)])) from None
         if mistakes:
             raise BadOptions("; ".join(mistakes))
-        classes = [self._choosable()[name] for name in picked] if picked else self._environment.user_classes
-        if self._web_ui.userclass_picker_is_active and not (picked or self._runs):
-            raise BadOptions("user class: choose one")
-        self._wiring.check_host(form.get("host"), classes)
-        settings, entries = self._wiring.check({**options, **form}, classes)
         driven = [entry.name for entry in entries]
         if "system" in form and entries and settings.system not in driven:
             names = ", ".join(cls.__name__ for cls in classes)
@@ -218,7 +224,7 @@ class Form:
 
     def _add_notice(self, response: Response) -> Response:
         """Where several classes were started, the page says what that does to their numbers."""
-        if request.endpoint == "locust.swarm" and response.status_code == 200:
+        if request.endpoint == "locust.swarm" and request.method == "POST" and response.status_code == 200:
             told = response.get_json()
             notice = self._wiring.side_by_side() if told["success"] else ""
             if notice:

@@ -55,11 +55,11 @@ class Names:
     def called(self, authority: str) -> Place | None:
         """Which place a Host header means; None where it is not ours."""
         told = self._told
+        if told is not None and _place(told.scheme, authority) == told:
+            return told
         place = _place(self.scheme, authority)
         if place is None or place.port not in (self.port, told and told.port):
             return None
-        if told is not None and told[1:] == place[1:]:
-            return told
         return place if self._is_ours(place.name) else None
 
     @property

@@ -22,7 +22,7 @@ _AGGREGATED_TYPE = "locks"
 _OURS = frozenset({*SYSTEMS, *PROBES})  # the types of our rows; a locustfile of the user's own may have others
 
 _own_to_dict = StatsEntry.to_dict
-_own_clear_all = RequestStats.clear_all
+_own_init, _own_clear_all = RequestStats.__init__, RequestStats.clear_all
 
 
 def three_digits_ms(response_time_ms: float) -> float:
@@ -39,7 +39,8 @@ def install_precision() -> None:
     locust.stats.PERCENTILES_TO_STATISTICS = list(_QUANTILES)  # its own median column shows two decimals only
     locust.html.PERCENTILES_FOR_HTML_REPORT = list(_QUANTILES)
     replaced: Any = RequestStats
-    replaced.log_request, replaced.log_error, replaced.clear_all = _log_request, _log_error, _clear_all
+    replaced.__init__, replaced.clear_all = _init, _clear_all
+    replaced.log_request, replaced.log_error = _log_request, _log_error
     replaced = StatsEntry
     replaced.to_dict, replaced.to_string, replaced.percentile = _to_dict, _to_string, _percentile
     replaced = StatsCSV
@@ -63,6 +64,11 @@ def _log_error(self: RequestStats, method: str, name: str, error: Any) -> None:
     if key not in self.errors:
         self.errors[key] = locust.stats.StatsError(method, name, error)
     self.errors[key].occurred()
+
+
+def _init(self: RequestStats, *arguments: Any, **named: Any) -> None:
+    _own_init(self, *arguments, **named)
+    self.total.method = _AGGREGATED_TYPE
 
 
 def _clear_all(self: RequestStats) -> None:
