@@ -112,7 +112,7 @@ class Supervisor:
                     source = self.source(spec)
                     if isinstance(source, Missing):
                         raise _needs(spec, source)
-                    progress(f"starting {spec.title} ({source})")
+                    progress(f"{'asking' if source == 'url' else 'starting'} {spec.title} ({source})")
                     if source == "native":
                         self._launch(spec, started)
                     else:
@@ -138,7 +138,7 @@ class Supervisor:
             self._stop_strays(spec)
             return None
         try:
-            proven = tuple(replace(state, identity=_prove(spec, source, state)) for state in states)
+            proven = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
         except (NotReady, WrongServer, compose.ComposeError):
             self._stop_strays(spec)  # half of a set is no use: start afresh
             return None
@@ -208,12 +208,17 @@ class Supervisor:
             Node(name, {"client": port}, Path(), host) for name, (host, port) in zip(names, addresses, strict=True)
         )
         states = tuple(NodeState(node, "", self.home / "servers" / spec.name / node.name) for node in nodes)
-        deadline = time.monotonic() + spec.ready_within_s
-        states = tuple(
-            replace(state, identity=until_ready(partial(_prove, spec, source, state), deadline, state.node.name))
-            for state in states
-        )
-        if source == "compose":
+        if source == "url":
+            # Asked once: nobody is starting them, so nothing is to be waited for.
+            states = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
+        else:
+            deadline = time.monotonic() + spec.ready_within_s
+            states = tuple(
+                replace(
+                    state, identity=until_ready(partial(self._prove, spec, source, state), deadline, state.node.name)
+                )
+                for state in states
+            )
             until_ready(partial(spec.settle, nodes), deadline, spec.title)
         StateFile(self.home, spec.name).write(source, states)
         return self._running(spec, source, states)
@@ -223,6 +228,21 @@ class Supervisor:
         if url is None:
             raise ServersError(f"{spec.title}: source is url, but there is none. Set LOCKBENCH_{spec.name.upper()}_URL")
         return endpoint_from_url(spec.name, url, spec.url_rules)
+
+    def _prove(self, spec: ServerSpec, source: str, state: NodeState) -> str:
+        """Who answers at a node now. A container's id is added to what the server in it says."""
+        if source == "url":
+            return self._identify(spec, state)
+        identity = spec.prove(state.node, _pid(state))
+        return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
+
+    def _identify(self, spec: ServerSpec, state: NodeState) -> str:
+        """Each node of the user's own is asked by itself: a client of several is content with some of them."""
+        try:
+            return spec.identify(self._foreign_endpoint(spec).at(((state.node.host, state.node.port),)))
+        except (OSError, RuntimeError) as refused:
+            told = " ".join(str(refused).split())
+            raise WrongServer(f"{state.node.name} does not answer as {spec.title} does: {told}") from refused
 
     def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:
         if source == "url":
@@ -262,7 +282,7 @@ class Supervisor:
                 problem = None
                 identity = state.identity
                 try:
-                    identity = _prove(spec, source, state)
+                    identity = self._prove(spec, source, state)
                 except (NotReady, WrongServer, compose.ComposeError) as found:
                     problem = str(found) or "does not answer"
                 address = f"{state.node.host}:{state.node.port}"
@@ -365,15 +385,6 @@ def _prove_each(starting: Starting, deadline: float) -> tuple[NodeState, ...]:
         identity = until_ready(prove, deadline, state.node.name, process, state.log_path)
         proven.append(replace(state, identity=identity))
     return tuple(proven)
-
-
-def _prove(spec: ServerSpec, source: str, state: NodeState) -> str:
-    """Who answers at a node now. A container's id is added to what the server in it says."""
-    if source == "url":
-        # Each client reads the server's own facts; there is no expectation here to hold a user's server to.
-        return state.node.name
-    identity = spec.prove(state.node, _pid(state))
-    return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
 
 
 def _pid(state: NodeState) -> int | None:
