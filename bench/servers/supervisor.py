@@ -1,6 +1,7 @@
 """Brings server sets up, proves them, reports on them and takes them down, wherever they come from."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -21,9 +22,10 @@ from bench.servers.process import ProcessId, start, stop
 from bench.servers.readiness import until_ready
 from bench.servers.settings import Settings, endpoint_from_url, load_settings
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.state import NodeState, RunningSet, StateFile, exclusive
+from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, home_told
 
 _STOP_WITHIN_S = 15.0
+_SOURCES_ASKED = ("url", "compose", "native")
 Progress = Callable[[str], None]
 
 
@@ -68,7 +70,11 @@ class Supervisor:
     @classmethod
     def default(cls) -> "Supervisor":
         """The home of the current folder (or LOCKBENCH_HOME) with its lockbench.toml."""
-        return cls(Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")), load_settings())
+        home = Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench")
+        with home_told(home):
+            if home.exists() and not home.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
+        return cls(home, load_settings())
 
     # -- where servers come from ---------------------------------------------------------------------------------
 
@@ -104,14 +110,16 @@ class Supervisor:
             running: dict[str, RunningSet] = {}
             started: list[Starting] = []
             try:
+                missing: list[tuple[ServerSpec, str]] = []
                 for spec in specs:
                     alive = self._still_up(spec)
                     if alive is not None:
                         running[spec.name] = alive
-                        continue
-                    source = self.source(spec)
-                    if isinstance(source, Missing):
-                        raise _needs(spec, source)
+                    else:
+                        missing.append((spec, self._served_by(spec)))
+                self._claim_ports([spec for spec, source in missing if source == "native"])
+                # What is not ours comes first: should it not answer, nothing was started in vain.
+                for spec, source in sorted(missing, key=lambda entry: _SOURCES_ASKED.index(entry[1])):
                     progress(f"{'asking' if source == 'url' else 'starting'} {spec.title} ({source})")
                     if source == "native":
                         self._launch(spec, started)
@@ -127,6 +135,24 @@ class Supervisor:
                         self._stop_nodes(starting.spec, starting.nodes)
                 raise
             return {spec.name: running[spec.name] for spec in specs}
+
+    def _served_by(self, spec: ServerSpec) -> str:
+        """Where the set will come from; what can be told wrong without asking anybody is told here."""
+        source = self.source(spec)
+        if isinstance(source, Missing):
+            raise _needs(spec, source)
+        if source == "url":
+            self._foreign_endpoint(spec)
+        return source
+
+    def _claim_ports(self, specs: Sequence[ServerSpec]) -> None:
+        """Raise PortTaken for the first of all chosen ports that is taken, by one of these sets or by somebody else."""
+        claim_ports(port for spec in specs for port in self._chosen_ports(spec) or ())
+
+    def _chosen_ports(self, spec: ServerSpec) -> range | None:
+        """The ports of a set, in the order of its nodes, where lockbench.toml has a first one."""
+        first = self.settings.of(spec.name).first_port
+        return None if first is None else range(first, first + len(spec.port_names) * len(spec.node_names))
 
     def _still_up(self, spec: ServerSpec) -> RunningSet | None:
         known = StateFile(self.home, spec.name).read()
@@ -160,9 +186,8 @@ class Supervisor:
     def _lay_out(self, spec: ServerSpec) -> tuple[NodeState, ...]:
         """Fresh, empty folders and ports for every node."""
         per_node = len(spec.port_names)
-        first = self.settings.of(spec.name).first_port
-        count = per_node * len(spec.node_names)
-        ports = free_ports(count) if first is None else claim_ports(range(first, first + count))
+        chosen = self._chosen_ports(spec)
+        ports = free_ports(per_node * len(spec.node_names)) if chosen is None else claim_ports(chosen)
         states = []
         for index, name in enumerate(spec.node_names):
             folder = self._node_folder(spec, name)
