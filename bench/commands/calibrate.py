@@ -1,6 +1,6 @@
 """`lockbench calibrate`: is the instrument lighter than what it measures?"""
 
-import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,13 @@ def _require_writable(save: Path) -> None:
     """Refuse now what would be refused in a few minutes."""
     if not save.parent.is_dir():
         raise LockbenchError(f"--save: there is no folder {save.parent}: make it first")
-    if save.is_dir() or not os.access(save.parent, os.W_OK | os.X_OK):
-        raise LockbenchError(f"--save: {save} cannot be written: name a file in a folder that you may write to")
+    if save.is_dir():
+        raise LockbenchError(f"--save: {save} is a folder: name a file in it")
+    try:
+        with tempfile.TemporaryFile(dir=save.parent):
+            pass
+    except OSError as refused:
+        raise LockbenchError(f"--save: {save.parent} cannot be written into: {refused.strerror}") from refused
 
 
 def document(calibration: Calibration) -> dict[str, Any]:

@@ -264,25 +264,25 @@ class Store:
         return self._start(HazardFolder, campaign, environment)
 
     def require_room(self, campaign_id: str) -> None:
-        """Raise StoreError when no campaign of this name can be started here. Nothing is written.
+        """Raise StoreError when no campaign of this name can be started here. Nothing is left there.
 
         For whoever has servers to start first: that takes a while, and is in vain where this raises.
         """
         require_name(campaign_id)
         path = self.root / campaign_id
-        with _told(self.root):
-            if self.root.exists() and not self.root.is_dir():
+        with _told(path):
+            if (self.root.is_symlink() or self.root.exists()) and not self.root.is_dir():
                 raise StoreError(f"{self.root} is not a folder: move it away or set LOCKBENCH_DATA to a folder")
             if path.exists():
                 raise FileExistsError
+            there = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
+            with tempfile.TemporaryFile(dir=there):
+                pass
         for link in _LINKS:
             if (self.root / link).exists() and not (self.root / link).is_symlink():
                 raise StoreError(
                     f"{self.root / link} stands where the link to the newest campaign belongs: give it another name"
                 )
-        there = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise StoreError(f"{there} cannot be written to: set LOCKBENCH_DATA to a folder that you may write to")
 
     def _start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
         self.require_room(campaign.campaign_id)
@@ -321,10 +321,13 @@ class Store:
 
     def names(self, kind: type[CampaignFolder] | type[HazardFolder] = CampaignFolder) -> Iterator[str]:
         """Names of all campaigns of a kind."""
-        if self.root.is_dir():
-            for path in self.root.iterdir():
-                if not path.is_symlink() and (path / kind.plan_file).exists():
-                    yield path.name
+        try:
+            paths = list(self.root.iterdir())
+        except OSError:
+            return  # no such folder, or none that can be had: no campaign is in it
+        for path in paths:
+            if not path.is_symlink() and (path / kind.plan_file).exists():
+                yield path.name
 
     @classmethod
     def default(cls) -> Self:

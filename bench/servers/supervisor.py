@@ -63,7 +63,7 @@ class Supervisor:
     """All servers of one home folder (`.lockbench`). Every method leaves the folder's records true at every instant."""
 
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
-        self.home = home.resolve()
+        self.home = Path(os.path.realpath(home))  # unlike `resolve`, this lets a link to itself be told later
         self.settings = settings or Settings()
         self._launches: dict[tuple[str, str], Launch] = {}  # as started by this object, by names of set and node
 

@@ -78,7 +78,7 @@ def _module_folders() -> Iterator[Path]:
 
     The checkout's too, since LOCKBENCH_HOME moves running servers, and programs need not be installed again for it.
     """
-    yield Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench").resolve() / "npm" / "node_modules"
+    yield Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench").absolute() / "npm" / "node_modules"
     yield CHECKOUT / ".lockbench" / "npm" / "node_modules"
     on_path = shutil.which("dynalite")
     if on_path is not None:
