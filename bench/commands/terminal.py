@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 # The comparison needs 100 columns; a pipe or a file has as many as are asked for.
-OUT = Console(width=None if sys.stdout.isatty() else 100)
-ERR = Console(stderr=True, width=None if sys.stderr.isatty() else 100)
+OUT = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 100)
+ERR = Console(stderr=True, width=None if sys.stderr is not None and sys.stderr.isatty() else 100)
 
 
 def print_json(value: object) -> None:

@@ -104,6 +104,13 @@ class ServerSpec(ABC):
         `pid` is the process that was started (None: a container or a foreign server). Raises NotReady or WrongServer.
         """
 
+    def identify(self, endpoint: Endpoint) -> str:
+        """Ask servers of the user's own who they are, with the credentials that clients of theirs use.
+
+        Raises ConnectionError or RuntimeError, with the address, where nothing or something else answers.
+        """
+        raise ValueError(f"{self.name} has no servers but those that lockbench starts")
+
     def settle(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - most systems have nothing to do here
         """After every node is proven: wait for a quorum, create tables. Raises NotReady until it is so."""
 

@@ -12,6 +12,8 @@ from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpe
 from bench.servers.url import UrlRules
 from bench.systems.dynamodb import engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
+from bench.systems.dynamodb.lock import DynamoDBLock
+from bench.systems.identity import told_to
 
 _CALL_TIMEOUT_MS = 5_000
 
@@ -65,6 +67,9 @@ class DynamoDBServers(ServerSpec):
             raise WrongServer(f"{node.host}:{node.port} refuses what the DynamoDB API knows: {refused}") from refused
         except NoAnswer as failed:
             raise NotReady(str(failed)) from failed
+
+    def identify(self, endpoint: Endpoint) -> str:
+        return told_to(DynamoDBLock, endpoint)
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

@@ -17,6 +17,7 @@ from bench.servers.url import UrlRules
 from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
+from bench.systems.identity import told_to
 
 # etcd raises every lease to ceil(1.5 x election timeout) seconds (server.go, minTTL), so 650 ms is nearly the longest
 # election timeout that still lets a lease last 1 s. 13 heartbeats fit in it: a machine that stalls for half a second
@@ -91,6 +92,12 @@ class EtcdServers(ServerSpec):
         if pid is not None and not _listens(pid, node.port):
             raise WrongServer(f"port {node.port} answers as {identity}, but process {pid} does not listen on it")
         return identity
+
+    def identify(self, endpoint: Endpoint) -> str:
+        # Not before it is needed: it imports gRPC, which has to wait for gevent.
+        from bench.systems.etcd.lock import EtcdLock
+
+        return told_to(EtcdLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:
         """One leader for all, and each member serves a read that a majority has confirmed."""

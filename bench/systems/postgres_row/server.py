@@ -17,7 +17,7 @@ from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.url import UrlRules
 from bench.systems.postgres_row import ambient, upkeep, view
-from bench.systems.postgres_row.facts import identity
+from bench.systems.postgres_row.facts import identity, server_facts
 from bench.systems.postgres_row.schema import create_schema
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed, WrongEnd
 
@@ -137,6 +137,16 @@ class PostgresServers(ServerSpec):
             return identity(session, _CALL_S)
         except (SessionLost, FileNotFoundError) as gone:
             raise NotReady(str(gone)) from gone
+        finally:
+            session.close()
+
+    def identify(self, endpoint: Endpoint) -> str:
+        session = Session.open(endpoint, _CALL_S, application_name="lockbench servers")
+        try:
+            facts = server_facts(session, _CALL_S)
+            return f"{facts.version}, {facts.identity}"
+        except (SessionLost, StatementFailed) as refused:
+            raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
         finally:
             session.close()
 

@@ -14,7 +14,9 @@ from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, R
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.url import UrlRules
+from bench.systems.identity import told_to
 from bench.systems.redis import upkeep, view
+from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
 
@@ -80,6 +82,9 @@ class RedisServers(ServerSpec):
                     f"{node.name} was started with pid {pid} in {node.directory.resolve()}"
                 )
         return facts["run_id"]
+
+    def identify(self, endpoint: Endpoint) -> str:
+        return told_to(RedisLock, endpoint)
 
     def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
         """`{}`: nothing is kept. `{"durability": "always"}`: an append-only file with that `appendfsync` policy (also
