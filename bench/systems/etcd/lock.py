@@ -63,7 +63,7 @@ class EtcdLock(LockClient):
 
     def _connect(self) -> None:
         try:
-            self._session = Session.open(self._cluster, self.options)
+            self._open_session()
         except CallFailed as failed:
             self._cluster.close()
             raise ConnectionError(f"no etcd member of {self.endpoint} gives a lease: {failed}") from failed
@@ -104,7 +104,7 @@ class EtcdLock(LockClient):
             # Nothing was taken away: the lease lives until its deadline, which may or may not have moved.
             return Refusal(Outcome.ERROR if failed.refused else Outcome.UNKNOWN, str(failed))
         if not kept or kept[0].create_revision != grant.token:
-            return Refusal(Outcome.LOST, "our key is gone from the queue: released, or its lease ran out")
+            return Refusal(Outcome.LOST, turn.why_gone())
         return replace(grant, deadline_ns=turn.session.deadline_ns)
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -112,7 +112,7 @@ class EtcdLock(LockClient):
         deleted = turn.delete(grant.token or 0)
         if deleted is None:
             return Refusal(Outcome.UNKNOWN, "no member confirms the release; the lease, no longer renewed, ends it")
-        return RELEASED if deleted else Refusal(Outcome.LOST, "our key is gone: released before, or its lease ran out")
+        return RELEASED if deleted else Refusal(Outcome.LOST, turn.why_gone())
 
     def _lost(self, grant: Grant) -> str | None:
         """The session's deadline decides, which each keepalive moves, and what the keepalive was told."""
@@ -133,6 +133,9 @@ class EtcdLock(LockClient):
     def _live_session(self) -> Session:
         if self._session is None:
             raise ConnectionError(f"client {self.options.client} of etcd is closed")
-        if self._session.ended() is not None:
-            self._session = Session.open(self._cluster, self.options)
-        return self._session
+        return self._session if self._session.ended() is None else self._open_session()
+
+    def _open_session(self) -> Session:
+        self._session = session = Session.open(self._cluster, self.options)
+        session.keep_alive()  # not before this client knows of it: interrupted in between, a thread would keep it alive
+        return session

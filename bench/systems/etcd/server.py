@@ -164,7 +164,7 @@ def _without_etcd_variables() -> tuple[str, ...]:
 
 
 def _gateway(node: Node) -> Gateway:
-    return Gateway(node.host, node.port, _ANSWER_WITHIN_S, {})
+    return Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}, tls=False)
 
 
 def _listens(pid: int, port: int) -> bool:
