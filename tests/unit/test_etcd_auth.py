@@ -125,11 +125,11 @@ def test_a_holder_goes_on(users: Users, event: str, call: str) -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_session_that_outlives_its_token_is_kept_alive_and_revoked(users: Users, event: str) -> None:
-    client = EtcdLock.open(users.endpoint, ClientOptions(ttl_ms=2_000, call_timeout_ms=CALL_MS))
-    grant = client.acquire(f"kept {event}", 2_000, 0, TRY)
+    client = EtcdLock.open(users.endpoint, ClientOptions(ttl_ms=4_000, call_timeout_ms=CALL_MS))
+    grant = client.acquire(f"kept {event}", 4_000, 0, TRY)
     assert isinstance(grant, Grant)
     EVENTS[event](users)
-    time.sleep(3)  # pace: longer than the lease, which the background keeps alive
+    time.sleep(5)  # pace: longer than the lease, which the background keeps alive
     assert client.lost(grant) is None
     client.close()
     with EtcdLock.open(users.endpoint, ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=CALL_MS)) as other:
