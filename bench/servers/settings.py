@@ -118,6 +118,8 @@ def endpoint_from_url(
     for name in secrets:
         if name not in rules.secrets:
             raise SettingsError(f"{prefix}{name.upper()}: {server_set} makes no use of it here; unset it")
+    if rules.password_needs_user and "password" in secrets and "user" not in secrets:
+        raise SettingsError(f"{prefix}PASSWORD is a user's, and none is named: set {prefix}USER as well")
     if ("tls_cert" in secrets) != ("tls_key" in secrets):
         raise SettingsError(f"{prefix}TLS_CERT and {prefix}TLS_KEY only work together: set both, or neither")
     for name in secrets:

@@ -20,4 +20,5 @@ class UrlRules:
     path: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[Secret] = frozenset()
+    password_needs_user: bool = False
     nodes_max: int | None = None  # addresses in one URL; None: as many as there are

@@ -156,6 +156,8 @@ def test_nothing_is_sent_in_the_clear(
     places = ",".join(f"127.0.0.1:{listener.port}" for listener in listeners[: len(spec.node_names)])
     prefix = f"LOCKBENCH_{spec.name.upper()}_"
     environment = {prefix + "PASSWORD": PASSWORD, **{prefix + each: str(files[each]) for each in variables}}
+    if "user" in spec.url_rules.secrets:
+        environment[prefix + "USER"] = "somebody"
     url = (PLAIN[spec.name] if scheme is None else scheme) + places + query
     for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(variable, "of-the-test")

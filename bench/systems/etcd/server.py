@@ -41,6 +41,7 @@ class EtcdServers(ServerSpec):
     url_rules = UrlRules(
         schemes={"http": False, "https": True, "etcd": None},
         secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        password_needs_user=True,
     )
 
     def find(self) -> Found | Missing:
