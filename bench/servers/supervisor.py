@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.errors import LockbenchError
 from bench.servers import compose, freezing
-from bench.servers.accounts import can_enter, hand_over
+from bench.servers.accounts import closed_to, hand_over, make_way, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.interruption import uninterrupted
 from bench.servers.ports import claim_ports, free_ports
@@ -192,8 +192,12 @@ class Supervisor:
         for index, name in enumerate(spec.node_names):
             folder = self._node_folder(spec, name)
             shutil.rmtree(folder, ignore_errors=True)
+            account = spec.unprivileged_account()
+            make_way(folder, account)
             (folder / "data").mkdir(parents=True)
-            hand_over((folder, folder / "data"), spec.unprivileged_account())
+            hand_over((folder, folder / "data"), account)
+            if account is not None and (closed := closed_to(account, folder / "data")) is not None:
+                raise ServersError(f"{spec.title} runs as {account}, {remedy(closed)}")
             mine = ports[index * per_node : (index + 1) * per_node]
             node = Node(name, dict(zip(spec.port_names, mine, strict=True)), folder / "data")
             states.append(NodeState(node, "", folder))
@@ -203,7 +207,7 @@ class Supervisor:
         """Under the home; for a server that must not run as root, elsewhere if its account cannot enter the home."""
         inside = self.home / "servers" / spec.name / node_name
         account = spec.unprivileged_account()
-        if account is None or can_enter(account, inside.parent):
+        if account is None or closed_to(account, inside.parent) is None:
             return inside
         return self._outside / spec.name / node_name
 

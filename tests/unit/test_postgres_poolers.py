@@ -15,7 +15,6 @@ import pytest
 from bench.servers.apt import install
 from bench.servers.endpoint import Endpoint
 from bench.servers.ports import free_ports
-from bench.servers.spec import Node, WrongServer
 from bench.systems.base import RELEASED, Grant, LockClient
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.postgres_row.session import WrongEnd
@@ -106,11 +105,7 @@ def test_the_server_itself_is_not_mistaken_for_one(server: Server, name: str) ->
         assert client.release(grant) is RELEASED
 
 
-def test_servers_behind_a_pooler_are_not_said_to_be_up(
-    server: Server, pgbouncer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor asked again and again: a pooler stays one."""
-    with pooled(pgbouncer, server.endpoint, "session", 20, IGNORED) as endpoint:
-        monkeypatch.setattr(PostgresServers, "endpoint", lambda self, nodes: endpoint)
-        with pytest.raises(WrongServer, match="pooler"):
-            PostgresServers().prove(Node("postgres", {"client": endpoint.addresses[0][1]}, Path()), None)
+def test_servers_behind_a_pooler_are_not_said_to_be_up(server: Server, pgbouncer: str) -> None:
+    pooler = pooled(pgbouncer, server.endpoint, "session", 20, IGNORED)
+    with pooler as endpoint, pytest.raises(WrongEnd, match="pooler"):
+        PostgresServers().identify(endpoint)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.postgres_row.schema import create_schema
-from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
+from bench.systems.postgres_row.session import Session, StatementFailed
 from bench.systems.postgres_row.transaction import LIMIT_MS_MAX
 
 _PROBES_WITHIN_S_MAX = 60_000  # Linux refuses a keepalive of more than 32 767 s, half of what is asked
+_ABLE = "SELECT pg_is_in_recovery(), has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
 _NOT_THERE = ("3F000", "42P01", "42883")  # no such schema, table, function
 
 
@@ -42,7 +43,7 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
             create_schema(session, call_s)
             _make_ready(session, statements, call_s)
         ready = True
-    except (StatementFailed, SessionLost) as refused:
+    except (StatementFailed, ConnectionError) as refused:
         raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
     finally:
         if not ready:
@@ -51,6 +52,11 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
 
 
 def _make_ready(session: Session, statements: Mapping[bytes, bytes], within_s: float) -> None:
+    ((standby, may_end_sessions),) = session.execute(_ABLE, within_s=within_s)
+    if standby == "t":
+        raise ConnectionError("this server is a standby, which cannot lock: name the primary")
+    if may_end_sessions != "t":
+        raise ConnectionError("permission denied for function pg_terminate_backend, by which a lost reply is settled")
     session.execute("SELECT lockbench.guard_fence()", within_s=within_s)
     session.prepare(statements, within_s)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench.errors import LockbenchError
+from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.url import UrlRules
@@ -82,6 +83,10 @@ class PostgresServers(ServerSpec):
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         (node,) = nodes
+        account = self.unprivileged_account()
+        for program in found.programs.values():
+            if account is not None and (closed := closed_to(account, Path(program))) is not None:
+                raise LockbenchError(f"{self.title} runs as {account}, {remedy(closed)}")
         if _cluster(node).exists():
             _wait_for_orphans(node)
         else:
@@ -91,9 +96,7 @@ class PostgresServers(ServerSpec):
             settings["shared_preload_libraries"] = "pg_stat_statements"
         flags = (part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
         argv = (found.programs["postgres"], "-D", str(_cluster(node)), *flags)
-        return [
-            Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=self.unprivileged_account(), hidden=(ambient.PREFIX,))
-        ]
+        return [Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=account, hidden=(ambient.PREFIX,))]
 
     def _initialise(self, node: Node, initdb: str) -> None:
         """Make a new cluster beside its place, then move it there: one that a crash left half made is never started."""
