@@ -213,7 +213,7 @@ class Supervisor:
 
     @property
     def _outside(self) -> Path:
-        digest = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
         return Path("/var/tmp") / f"lockbench-{digest}"
 
     def _prove_all(self, starting: Starting) -> RunningSet:

@@ -4,7 +4,6 @@ A listener records what a client sends to it. It answers as a server without TLS
 first (PostgreSQL's does) could go on in the clear, and must not.
 """
 
-import datetime
 import itertools
 import socket
 import threading
@@ -13,15 +12,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.settings import endpoint_from_url
 from bench.systems.base import ClientOptions
 from bench.systems.registry import PROBES, SYSTEMS, System
+from tests.certificates import self_signed
 from tests.conformance.together import Running
 
 PASSWORD = "hunter2-in-the-clear"
@@ -96,26 +93,8 @@ class Listener:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A certificate of its own signing, and its key, by the name of the variable that would name them."""
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM)
-    (folder / "certificate.pem").write_bytes(pem)
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return {
-        "TLS_CA": folder / "certificate.pem",
-        "TLS_CERT": folder / "certificate.pem",
-        "TLS_KEY": folder / "key.pem",
-    }
+    certificate, key = self_signed(tmp_path_factory.mktemp("tls"), "127.0.0.1")
+    return {"TLS_CA": certificate, "TLS_CERT": certificate, "TLS_KEY": key}
 
 
 @pytest.fixture
