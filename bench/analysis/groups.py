@@ -94,7 +94,7 @@ def too_few(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 def class_of(cell: Cell) -> CellClass | None:
     """The class of a cell; None for an emulator, and where something that the class rests on is not known."""
     durable = durable_answers(cell)
-    if cell.setting is None or cell.emulator or durable is None:
+    if cell.setting is None or cell.setting.nodes is None or cell.emulator or durable is None:
         return None
     return CellClass(cell.workload.digest, durable, cell.setting.nodes, cell.setting.source)
 

@@ -36,7 +36,7 @@ class Setting:
 
     server_version: str
     source: str
-    nodes: int
+    nodes: int | None  # None: the servers did not tell
     durability: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
     engine: str

@@ -184,7 +184,7 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     queues = mostly_waiting and seen.get("overlap_speedup", _SPEEDUP_LIMIT) < _SPEEDUP_LIMIT
     # A server with one thread, or one that shares its processors with everything else, looks the same from its clients.
     # So only where there is no server is it certain that the client queues; and one client has nobody to queue behind.
-    has_server = measured.facts_before.nodes > 0
+    has_server = measured.facts_before.nodes != 0
     alone = plan.workload.clients <= measured.generator_processes
     observed = "not observed"
     if seen.get("overlap_rounds"):

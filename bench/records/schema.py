@@ -143,7 +143,7 @@ class Facts(_Record):
     version: str
     identity: str
     durability: dict[str, str]
-    nodes: int
+    nodes: int | None
 
 
 class LadderStep(_Record):

@@ -129,7 +129,7 @@ def _servers(evidence: Evidence) -> Callable[[str], Text]:
         )
         if not settings:
             return ABSENT
-        words = [f"{one.nodes} server{'s' if one.nodes != 1 else ''}, {one.source}" for one in settings]
+        words = [f"{formats.servers(one.nodes)}, {one.source}" for one in settings]
         return Text("; ".join(dict.fromkeys(words)))
 
     return measured

@@ -33,6 +33,7 @@ class Node:
 class Launch:
     """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's).
 
+    It is started in the folder that has the node's own directory in it.
     `hidden` are the beginnings of the names of variables that the server would read and must not see: the settings are
     in `argv` and in its files, whatever is set around lockbench.
     """

@@ -124,7 +124,7 @@ class ServerFacts:
     version: str
     identity: str
     durability: Mapping[str, str]
-    nodes: int
+    nodes: int | None  # None: the servers do not tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from bench.systems.redis.server import RedisServers
 from bench.systems.redlock.lock import RedlockLock
 from bench.systems.redlock.server import RedlockServers
 from bench.systems.wait import Wait
-from tests.certificates import self_signed
+from tests.certificates import Authority
 from tests.servers.one_redis import OneRedis
 
 pytestmark = pytest.mark.servers
@@ -32,10 +32,15 @@ class Servers:
     """A server with a port for TLS as well, and with users."""
 
     def __init__(self, folder: Path) -> None:
-        self.certificate, self.key = self_signed(folder / "tls", "127.0.0.1")
-        self.other_certificate, self.other_key = self_signed(folder / "other", "127.0.0.1")
+        authority = Authority(folder / "tls")
+        self.certificate, self.own = authority.certificate, authority.sign("server", "127.0.0.1")
+        self.other_certificate = Authority(folder / "other").certificate
         (self.tls_port,) = free_ports(1)
-        tls = (f"tls-cert-file {self.certificate}", f"tls-key-file {self.key}", f"tls-ca-cert-file {self.certificate}")
+        tls = (
+            f"tls-cert-file {self.own.certificate}",
+            f"tls-key-file {self.own.key}",
+            f"tls-ca-cert-file {self.certificate}",
+        )
         self.one = OneRedis(folder / "one", *tls, f"tls-port {self.tls_port}", "tls-auth-clients optional")
         self.port = self.one.node.port
         self.one.say("ACL", "SETUSER", "me@work", "on", f">{PASSWORD}", "~*", "+@all")
@@ -43,7 +48,12 @@ class Servers:
 
     def endpoint(self, server_set: str, url: str, variables: Mapping[str, str]) -> Endpoint:
         prefix = f"LOCKBENCH_{server_set.upper()}_"
-        named = {"certificate": self.certificate, "key": self.key, "other": self.other_certificate}
+        named = {
+            "ca": self.certificate,
+            "own": self.own.certificate,
+            "key": self.own.key,
+            "other": self.other_certificate,
+        }
         environment = {prefix + name: str(named.get(value, value)) for name, value in variables.items()}
         places = url.replace("PORT", str(self.port)).replace("TLS", str(self.tls_port))
         return endpoint_from_url(server_set, places, SETS[server_set][1].url_rules, environment)
@@ -75,11 +85,11 @@ HONOURED: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "a user in the URL": ("redis://me%40work@127.0.0.1:PORT/2", {"PASSWORD": PASSWORD}, {"user": "me@work", "db": "2"}),
     "a user in a variable": ("127.0.0.1:PORT", {"USER": "me@work", "PASSWORD": PASSWORD}, {"user": "me@work"}),
     "a user without a password": ("127.0.0.1:PORT", {"USER": "anyone"}, {"user": "anyone"}),
-    "TLS": ("rediss://127.0.0.1:TLS/4", {"TLS_CA": "certificate"}, {"db": "4"}),
-    "TLS by a variable": ("127.0.0.1:TLS", {"TLS_CA": "certificate"}, {"db": "0"}),
+    "TLS": ("rediss://127.0.0.1:TLS/4", {"TLS_CA": "ca"}, {"db": "4"}),
+    "TLS by a variable": ("127.0.0.1:TLS", {"TLS_CA": "ca"}, {"db": "0"}),
     "TLS with a certificate of one's own": (
         "rediss://127.0.0.1:TLS?client_name=both",
-        {"TLS_CA": "certificate", "TLS_CERT": "certificate", "TLS_KEY": "key", "USER": "me@work", "PASSWORD": PASSWORD},
+        {"TLS_CA": "ca", "TLS_CERT": "own", "TLS_KEY": "key", "USER": "me@work", "PASSWORD": PASSWORD},
         {"name": "both", "user": "me@work"},
     ),
 }
@@ -91,13 +101,13 @@ UNABLE: dict[str, tuple[str, dict[str, str], str]] = {
     "no password": ("127.0.0.1:PORT", {"USER": "me@work"}, "WRONGPASS"),
     "TLS where there is none": (
         "rediss://127.0.0.1:PORT",
-        {"TLS_CA": "certificate"},
+        {"TLS_CA": "ca"},
         "SSL|reset|closed|Timeout|no connection by TLS",
     ),
     "TLS by somebody else": ("rediss://127.0.0.1:TLS", {"TLS_CA": "other"}, "certificate verify failed"),
     "TLS by nobody known": ("rediss://127.0.0.1:TLS", {}, "certificate verify failed"),
     "no TLS where there is one": ("redis://127.0.0.1:TLS", {}, "closed|reset|Protocol|Timeout"),
-    "TLS for another name": ("rediss://localhost:TLS", {"TLS_CA": "certificate"}, "certificate verify failed"),
+    "TLS for another name": ("rediss://localhost:TLS", {"TLS_CA": "ca"}, "certificate verify failed"),
 }
 # Refused by name, before anything is sent.
 REFUSED: dict[str, tuple[str, dict[str, str], str]] = {
@@ -121,9 +131,9 @@ REFUSED: dict[str, tuple[str, dict[str, str], str]] = {
     "a sentinel": ("redis+sentinel://127.0.0.1:PORT/mymaster", {}, r"redis\+sentinel:// is not known"),
     "a fragment": ("127.0.0.1:PORT#3", {}, "#3 means nothing"),
     "two users": ("me@127.0.0.1:PORT", {"USER": "you"}, "keep one"),
-    "half a certificate": ("127.0.0.1:TLS", {"TLS_CERT": "certificate"}, "set both, or neither"),
+    "half a certificate": ("127.0.0.1:TLS", {"TLS_CERT": "own"}, "set both, or neither"),
     "the other half": ("127.0.0.1:TLS", {"TLS_KEY": "key"}, "set both, or neither"),
-    "a certificate without TLS": ("redis://127.0.0.1:PORT", {"TLS_CA": "certificate"}, "not encrypted"),
+    "a certificate without TLS": ("redis://127.0.0.1:PORT", {"TLS_CA": "ca"}, "not encrypted"),
 }  # fmt: skip
 
 

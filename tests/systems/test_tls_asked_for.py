@@ -18,7 +18,7 @@ from bench.servers.endpoint import Endpoint
 from bench.servers.settings import endpoint_from_url
 from bench.systems.base import ClientOptions
 from bench.systems.registry import PROBES, SYSTEMS, System
-from tests.certificates import self_signed
+from tests.certificates import Authority
 from tests.conformance.together import Running
 
 PASSWORD = "hunter2-in-the-clear"
@@ -93,8 +93,9 @@ class Listener:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A certificate of its own signing, and its key, by the name of the variable that would name them."""
-    certificate, key = self_signed(tmp_path_factory.mktemp("tls"), "127.0.0.1")
-    return {"TLS_CA": certificate, "TLS_CERT": certificate, "TLS_KEY": key}
+    authority = Authority(tmp_path_factory.mktemp("tls"))
+    client = authority.sign("client")
+    return {"TLS_CA": authority.certificate, "TLS_CERT": client.certificate, "TLS_KEY": client.key}
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import base64
 import itertools
-import shutil
-import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +14,7 @@ from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusa
 from bench.systems.etcd import upkeep
 from bench.systems.etcd.lock import EtcdLock
 from bench.systems.wait import Wait
+from tests.certificates import rsa_pair
 from tests.conformance.together import Running
 from tests.unit.etcd_server import ask, etcd
 
@@ -27,11 +26,8 @@ PATIENCE_MS = 30_000
 
 
 def _jwt(folder: Path) -> str:
-    program = shutil.which("openssl")
-    assert program is not None
-    for arguments in (["genrsa", "-out", "key.pem", "2048"], ["rsa", "-in", "key.pem", "-pubout", "-out", "pub.pem"]):
-        subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True)
-    keys = f"pub-key={folder / 'pub.pem'},priv-key={folder / 'key.pem'}"
+    private, public = rsa_pair(folder)
+    keys = f"pub-key={public},priv-key={private}"
     return f"--auth-token=jwt,{keys},sign-method=RS256,ttl={TOKEN_S}s"
 
 

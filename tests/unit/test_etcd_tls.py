@@ -1,15 +1,10 @@
 """TLS to a real etcd: what is trusted, what is refused, and that every connection of ours goes by it."""
 
-import datetime
-import ipaddress
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from bench.servers.settings import endpoint_from_url
 from bench.systems.base import ClientOptions, Grant, Released
@@ -17,42 +12,11 @@ from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.lock import EtcdLock
 from bench.systems.etcd.server import EtcdServers
 from bench.systems.wait import Wait
+from tests.certificates import Authority
 from tests.unit.etcd_server import etcd
 
 TTL_MS = 5_000
 OPTIONS = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=5_000)
-
-
-class Authority:
-    """A CA of a test's own, and what it signed, as PEM files."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        self.certificate = folder / f"{name}.pem"
-        self.certificate.write_bytes(self._sign(self._key, self._subject, None))
-
-    def sign(self, name: str, address: str) -> tuple[Path, Path]:
-        """A certificate for one address, and its key."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        certificate_path, key_path = self._folder / f"{name}.pem", self._folder / f"{name}-key.pem"
-        certificate_path.write_bytes(self._sign(key, subject, address))
-        form = serialization.PrivateFormat.PKCS8
-        key_path.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
-        return certificate_path, key_path
-
-    def _sign(self, key: ec.EllipticCurvePrivateKey, subject: x509.Name, address: str | None) -> bytes:
-        now = datetime.datetime.now(datetime.UTC)
-        built = x509.CertificateBuilder(self._subject, subject, key.public_key(), x509.random_serial_number())
-        built = built.not_valid_before(now - datetime.timedelta(days=1))
-        built = built.not_valid_after(now + datetime.timedelta(days=1))
-        built = built.add_extension(x509.BasicConstraints(ca=address is None, path_length=None), critical=True)
-        if address is not None:
-            own = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-            built = built.add_extension(own, critical=False)
-        return built.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 @dataclass
@@ -67,19 +31,23 @@ class Servers:
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     folder = tmp_path_factory.mktemp("tls")
     ours, other = Authority(folder, "ours"), Authority(folder, "other")
-    certificate, key = ours.sign("server", "127.0.0.1")
-    elsewhere, elsewhere_key = ours.sign("elsewhere", "127.0.0.99")
-    client, client_key = ours.sign("client", "127.0.0.1")
-    missing = folder / "missing.pem"
-    files = {"ca": ours.certificate, "other ca": other.certificate, "cert": client, "key": client_key, "gone": missing}
+    server, elsewhere = ours.sign("server", "127.0.0.1"), ours.sign("elsewhere", "127.0.0.99")
+    client = ours.sign("client")
+    files = {
+        "ca": ours.certificate,
+        "other ca": other.certificate,
+        "cert": client.certificate,
+        "key": client.key,
+        "gone": folder / "missing.pem",
+    }
 
     def of(name: str, *flags: str) -> tuple[Path, tuple[str, ...]]:
         (folder / name).mkdir()
         return folder / name, flags
 
-    speaks = (f"--cert-file={certificate}", f"--key-file={key}")
+    speaks = (f"--cert-file={server.certificate}", f"--key-file={server.key}")
     asks_back = (*speaks, f"--trusted-ca-file={ours.certificate}", "--client-cert-auth")
-    misnamed = (f"--cert-file={elsewhere}", f"--key-file={elsewhere_key}")
+    misnamed = (f"--cert-file={elsewhere.certificate}", f"--key-file={elsewhere.key}")
     (a, a_flags), (b, b_flags), (c, c_flags) = of("tls", *speaks), of("mutual", *asks_back), of("misnamed", *misnamed)
     d, _ = of("plain")
     with (

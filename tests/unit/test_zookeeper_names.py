@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from bench.systems.zookeeper.names import node_prefix, own_name, parent_path, predecessor, sequence_of
 
 KEYS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=40)
+ROOT = "/lockbench"
 
 
 @given(KEYS)
 def test_a_key_becomes_one_plain_path_part(key: str) -> None:
-    root, _, part = parent_path(key).rpartition("/")
+    root, _, part = parent_path(ROOT, key).rpartition("/")
     assert root == "/lockbench"
     assert part
     assert part.isascii()
@@ -21,13 +22,13 @@ def test_a_key_becomes_one_plain_path_part(key: str) -> None:
 
 @given(KEYS, KEYS)
 def test_two_keys_never_share_a_queue(one: str, other: str) -> None:
-    assert (parent_path(one) == parent_path(other)) == (one == other)
+    assert (parent_path(ROOT, one) == parent_path(ROOT, other)) == (one == other)
 
 
 def test_dots_and_slashes_do_not_leave_the_root() -> None:
-    assert parent_path("..") == "/lockbench/%2E%2E"
-    assert parent_path("a/b") == "/lockbench/a%2Fb"
-    assert parent_path("a%2Fb") == "/lockbench/a%252Fb"
+    assert parent_path(ROOT, "..") == "/lockbench/%2E%2E"
+    assert parent_path(ROOT, "a/b") == "/lockbench/a%2Fb"
+    assert parent_path(ROOT, "a%2Fb") == "/lockbench/a%252Fb"
 
 
 def test_order_is_by_number_and_not_by_name() -> None:

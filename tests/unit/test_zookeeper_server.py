@@ -11,7 +11,7 @@ import pytest
 
 from bench.servers.spec import Found, Missing, Node, NotReady, WrongServer
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
-from bench.systems.zookeeper.server import HOME_VARIABLE, ZooKeeperServers, read_facts
+from bench.systems.zookeeper.server import HOME_VARIABLE, ZooKeeperServers
 
 SPEC = ZooKeeperServers()
 
@@ -59,18 +59,18 @@ def test_prepare_writes_one_ensemble(tmp_path: Path) -> None:
     for number, (node, launch) in enumerate(zip(nodes, launches, strict=True), 1):
         settings = fields((node.directory / "zoo.cfg").read_text())
         assert (node.directory / "myid").read_text() == f"{number}\n"
-        assert settings["dataDir"] == str(node.directory)
+        assert settings["dataDir"] == f"/proc/self/cwd/{node.name}"
         assert settings["clientPort"] == str(node.port)
         assert settings["clientPortAddress"] == "127.0.0.1"
         assert settings["forceSync"] == SPEC.native_durability()["forceSync"] == "yes"
         assert [settings[f"server.{n}"] for n in (1, 2, 3)] == [f"127.0.0.1:2{n}:3{n}" for n in (1, 2, 3)]
         assert launch.argv[0] == "/a/java"
-        assert launch.argv[-1] == str(node.directory / "zoo.cfg")
+        assert launch.argv[-1] == f"/proc/self/cwd/{node.name}/zoo.cfg"
 
 
 def test_the_right_server_is_proven(tmp_path: Path) -> None:
     with listener({"conf": conf(tmp_path)}) as port:
-        assert SPEC.prove(node_at(port, tmp_path), os.getpid()) == f"myid=1 dataDir={tmp_path}/version-2"
+        assert SPEC.prove(node_at(port, tmp_path), os.getpid()) == f"myid=1 dataDir={tmp_path}"
 
 
 @pytest.mark.parametrize("claims", [(2, ""), (1, "/elsewhere")])
@@ -97,32 +97,6 @@ def test_silence_and_no_quorum_are_not_ready(tmp_path: Path) -> None:
         SPEC.prove(node_at(port, tmp_path), os.getpid())
     with pytest.raises(NotReady):  # the listener is gone by now
         SPEC.prove(node_at(port, tmp_path), os.getpid())
-
-
-def test_a_foreign_server_may_keep_its_settings_to_itself(tmp_path: Path) -> None:
-    with listener({"srvr": "Zookeeper version: 3.9.2-abc, built on a day\nMode: leader\n"}) as port:
-        assert str(port) in SPEC.prove(node_at(port, tmp_path), None)
-        facts = read_facts(("127.0.0.1", port), 2.0)
-        with pytest.raises(WrongServer):
-            SPEC.prove(node_at(port, tmp_path), os.getpid())
-    assert facts.version == "3.9.2"
-    assert facts.durability["forceSync"] == "not told"
-
-
-def test_every_member_tells_the_same_identity(tmp_path: Path) -> None:
-    told = set()
-    for member in (1, 2):
-        with listener({"srvr": "Mode: follower\n", "conf": conf(tmp_path / str(member), member)}) as port:
-            told.add(read_facts(("127.0.0.1", port), 2.0).identity)
-    assert len(told) == 1
-
-
-@pytest.mark.parametrize(("syncs", "told"), [("17", "yes"), ("0", "no")])
-def test_force_sync_is_told_by_the_count_of_syncs(tmp_path: Path, syncs: str, told: str) -> None:
-    words = {"srvr": "Zookeeper version: 3.8.0-x\n", "conf": conf(tmp_path), "mntr": f"zk_cnt_fsynctime\t{syncs}\n"}
-    with listener(words) as port:
-        facts = read_facts(("127.0.0.1", port), 2.0)
-    assert (facts.durability["forceSync"], facts.nodes) == (told, 2)
 
 
 @pytest.mark.parametrize(

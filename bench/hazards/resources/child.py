@@ -25,14 +25,18 @@ class ChildFailed(LockbenchError):
 
 
 @contextmanager
-def child_process(module: str) -> Iterator[int]:
-    """Run `python -m module` for a block; yields the port that it listens on, at 127.0.0.1. Raises ChildFailed."""
+def child_process(module: str, hidden: tuple[str, ...] = ()) -> Iterator[int]:
+    """Run `python -m module` for a block; yields the port that it listens on, at 127.0.0.1. Raises ChildFailed.
+
+    Variables whose names begin with one of `hidden` are not passed on.
+    """
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
+            env={name: value for name, value in os.environ.items() if not name.startswith(hidden)},
             start_new_session=True,  # Ctrl-C reaches the stage only, which still wants to read the log
         )
         try:

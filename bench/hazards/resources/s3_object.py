@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -28,11 +27,14 @@ from bench.hazards.resources.base import (
 )
 from bench.hazards.resources.child import child_process
 from bench.hazards.resources.ledger import State, entry_of, verdict_of
+from bench.servers import aws
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lockbench-resources"
+# The beginnings of the variables that moto reads (moto/settings.py), and those of the botocore inside it.
+_MOTO_READS = ("MOTO_", "TEST", "S3_", "SF_", "INITIAL_", "DEFAULT_CONTAINER_", "AWS_", "BOTO")
 # Another writer was quicker: 412; or is being served now: 409. 404: there is nothing that could match.
 _NOT_THE_NEWEST = ("PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey")
 
@@ -119,7 +121,7 @@ class S3ObjectHost(ResourceHost):
 
     @contextmanager
     def hosted(self) -> Iterator[Place]:
-        with child_process("bench.hazards.resources.moto_process") as port:
+        with child_process("bench.hazards.resources.moto_process", _MOTO_READS) as port:
             stage = client(port)
             try:
                 stage.create_bucket(Bucket=BUCKET)
@@ -132,22 +134,16 @@ class S3ObjectHost(ResourceHost):
 
 def client(port: int) -> "S3Client":
     """A client of the private server; no request is repeated."""
-    return boto3.client(
-        "s3",
-        endpoint_url=f"http://127.0.0.1:{port}",
-        region_name="us-east-1",
-        # Made up: plain HTTP to ourselves must not carry the user's own.
-        aws_access_key_id="lockbench",
-        aws_secret_access_key="lockbench",
-        config=Config(
-            retries={"mode": "standard", "total_max_attempts": 1},
-            connect_timeout=ANSWER_WITHIN_S,
-            read_timeout=ANSWER_WITHIN_S,
-            proxies={},
-            s3={"addressing_style": "path"},
-            request_checksum_calculation="when_required",
-        ),
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=ANSWER_WITHIN_S,
+        read_timeout=ANSWER_WITHIN_S,
+        s3={"addressing_style": "path"},
+        request_checksum_calculation="when_required",
     )
+    made_up = ("lockbench", "lockbench")  # plain HTTP to ourselves must not carry the user's own
+    made: S3Client = aws.client("s3", f"http://127.0.0.1:{port}", "us-east-1", made_up, True, config)
+    return made
 
 
 def _name(key: str) -> str:

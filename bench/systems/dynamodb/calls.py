@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
+from bench.servers import aws
 from bench.servers.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -47,23 +47,22 @@ def shared_client(endpoint: Endpoint, call_timeout_ms: int) -> "DynamoDBClient":
     host, port = endpoint.addresses[0]
     scheme = "https" if endpoint.tls else "http"
     region = endpoint.options.get("region", "us-east-1")
-    identity = (os.getpid(), scheme, host, port, region, call_timeout_ms, *sorted(endpoint.secrets.items()))
-    key_id, secret = _credentials(endpoint, local=scheme == "http")
+    parts = (*sorted(endpoint.options.items()), *sorted(endpoint.secrets.items()))
+    identity = (os.getpid(), scheme, host, port, call_timeout_ms, *parts)
     with _making:
         if identity not in _clients:
-            _clients[identity] = boto3.client(
+            _clients[identity] = aws.client(
                 "dynamodb",
-                endpoint_url=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}",
-                region_name=region,
-                verify=endpoint.secrets.get("tls_ca"),
-                config=_config(call_timeout_ms / 1000, local=scheme == "http"),
-                aws_access_key_id=key_id,
-                aws_secret_access_key=secret,
+                f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}",
+                region,
+                _credentials(endpoint),
+                endpoint.secrets.get("tls_ca", True),
+                _config(call_timeout_ms / 1000, endpoint.secrets),
             )
         return _clients[identity]
 
 
-def _config(call_s: float, local: bool) -> Config:
+def _config(call_s: float, secrets: Mapping[str, str]) -> Config:
     return Config(
         # A retried write may meet its own first try, and call it another's: a lost reply is for the lock to judge.
         retries={"mode": "standard", "total_max_attempts": 1},
@@ -71,7 +70,7 @@ def _config(call_s: float, local: bool) -> Config:
         read_timeout=call_s,
         max_pool_connections=_POOL,
         tcp_keepalive=True,
-        proxies={} if local else None,  # {}: none, whatever the environment says; None: as the environment says
+        client_cert=(secrets["tls_cert"], secrets["tls_key"]) if "tls_cert" in secrets else None,
         # What no lock call needs, and each would pay for.
         parameter_validation=False,
         inject_host_prefix=False,
@@ -80,15 +79,23 @@ def _config(call_s: float, local: bool) -> Config:
     )
 
 
-def _credentials(endpoint: Endpoint, local: bool) -> tuple[str, str] | tuple[None, None]:
-    """Of the user, else made up for an emulator, else boto3's own search (environment, profile, instance).
+def _credentials(endpoint: Endpoint) -> tuple[str, str] | str:
+    """As the user names them, else made up for an emulator. Raises ConnectionError where they must be named.
 
     Plain HTTP means an emulator: the real service is not reached that way, and real credentials must not be.
     """
-    secrets = endpoint.secrets
-    if "user" in secrets and "password" in secrets:
-        return secrets["user"], secrets["password"]
-    return ("lockbench", "lockbench") if local else (None, None)
+    user, password = (endpoint.secrets.get(name) for name in ("user", "password"))
+    profile = endpoint.options.get("profile")
+    if user and password and not profile:
+        return user, password
+    if endpoint.tls and profile and not (user or password):
+        return profile
+    if not (endpoint.tls or profile or user or password):
+        return "lockbench", "lockbench"
+    raise ConnectionError(
+        f"DynamoDB API at {endpoint}: set both LOCKBENCH_DYNAMODB_USER and _PASSWORD (an access key's id and secret), "
+        "or name a profile of the AWS files: ?profile=NAME, with https:// alone. AWS_… variables are not looked at"
+    )
 
 
 def call(method: Callable[..., Any], **request: Any) -> Any:

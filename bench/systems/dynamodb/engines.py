@@ -36,12 +36,16 @@ def launch(node: Node, found: Found) -> Launch:
     """How to start the engine that was found. It keeps everything in memory: a restart starts afresh."""
     port = str(node.port)
     if "dynalite" in found.programs:
-        return Launch((found.programs["node"], "-e", _SERVE, found.programs["dynalite"], node.host, port))
+        return Launch(
+            (found.programs["node"], "-e", _SERVE, found.programs["dynalite"], node.host, port), hidden=("NODE_",)
+        )
     folder = found.programs["dynamodb-local"]
     libraries, jar = f"-Djava.library.path={folder}/DynamoDBLocal_lib", f"{folder}/DynamoDBLocal.jar"
     argv = (found.programs["java"], libraries, "-jar", jar, "-inMemory", "-sharedDb", "-port", port)
     # By variable, not by option: older releases refuse an option that they do not know.
-    return Launch(argv, env={"DDB_LOCAL_TELEMETRY": "0"})
+    return Launch(
+        argv, env={"DDB_LOCAL_TELEMETRY": "0"}, hidden=("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+    )
 
 
 def engine_of(found: Found) -> str:

@@ -30,8 +30,8 @@ class DynamoDBServers(ServerSpec):
     compose_port: ClassVar[int] = 8000
     url_rules = UrlRules(
         schemes={"http": False, "https": True},
-        options={"region": "[a-z0-9-]+"},
-        secrets=frozenset({"user", "password", "tls_ca"}),
+        options={"region": "[a-z0-9-]+", "profile": ".+"},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
         nodes_max=1,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kazoo.exceptions import ConnectionLoss, KazooException, NoNodeError, SessionExpiredError
+from kazoo.exceptions import ConnectionLoss, KazooException, NoAuthError, NoNodeError, SessionExpiredError
 from kazoo.protocol.states import KazooState
 
 from bench.systems.zookeeper.names import own_name
@@ -21,6 +21,10 @@ class Place(NamedTuple):
     @property
     def path(self) -> str:
         return f"{self.parent}/{self.name}"
+
+
+class Refused(KazooException):  # type: ignore[misc]  # kazoo has no type hints
+    """The server does not allow it, and nothing of ours is left of the attempt."""
 
 
 class Contenders:
@@ -46,6 +50,10 @@ class Contenders:
             except NoNodeError:  # the first use of this key, or somebody deleted its queue
                 self._session.ask(lambda: self._kazoo.ensure_path_async(parent))
                 continue
+            except NoAuthError as refused:  # an answer leaves no doubt: of the create, or of the look after it
+                if created.successful() and not self.withdraw(parent, prefix, created.value[0].rpartition("/")[2]):
+                    raise
+                raise Refused(f"the server refuses: {refused!r}") from refused
             except ConnectionLoss:  # the reply is lost, and perhaps the request: our node tells which
                 return self._found_again(parent, prefix)
             except NoAnswer:
@@ -82,13 +90,22 @@ class Contenders:
 
         return self._session.ask(send)
 
-    def wait_behind(self, path: str, seconds: float) -> None:
-        """Wait until the node at `path` is gone, the connection breaks, or `seconds` are over. May return early."""
+    def wait_behind(self, own: str, ahead: str, seconds: float) -> None:
+        """Wait until the node `ahead` is gone, or our `own` (somebody deleted it: no use in waiting), or the connection
+        breaks, or `seconds` are over. May return early.
+        """
         self._moved.clear()
-        try:
+        looks: list[Any] = []
+
+        def send() -> Any:
             # A get: it sets no watch when the node is gone already, where the watch of an exists would stay for ever.
             # And one method for all waits: kazoo keeps watchers in a set, so those of timed-out waits do not pile up.
-            self._session.ask(lambda: self._kazoo.get_async(path, watch=self._wake), seconds)
+            looks[:] = [self._kazoo.get_async(path, watch=self._wake) for path in (own, ahead)]
+            return looks[-1]
+
+        try:
+            self._session.ask(send, seconds)
+            looks[0].get()  # answered before the other one
         except NoNodeError:
             return
         self._moved.wait(seconds)
@@ -127,6 +144,15 @@ class Contenders:
             return False
         self._orphans.discard((parent, prefix))
         return True
+
+    def abandon(self, parent: str, prefix: str) -> None:
+        """The caller was thrown out of an acquire: whatever is left of it is deleted, by another thread and soon.
+
+        Asks nothing here, where every wait could be thrown out of as well. What was sent for the node is answered
+        before the look for it, so a create that was under way is found.
+        """
+        self._orphans.add((parent, prefix))
+        self._sweep_soon()
 
     def _wake(self, _: Any) -> None:
         self._moved.set()

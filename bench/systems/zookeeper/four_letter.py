@@ -1,7 +1,9 @@
 """ZooKeeper's four-letter words: what a server says of itself over its client port, without a session."""
 
 import socket
+import ssl
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 _ANSWER_BYTES_MAX = 1 << 20
 
@@ -14,13 +16,16 @@ class NotAllowed(Unanswered):
     """The word is not in the server's `4lw.commands.whitelist`, which holds only `srvr` by default."""
 
 
-def ask(host: str, port: int, word: str, timeout_s: float) -> str:
-    """The text a server answers to `word` (`conf`, `srvr`, `mntr`).
+def ask(host: str, port: int, word: str, timeout_s: float, encrypt: ssl.SSLContext | None = None) -> str:
+    """The text a server answers to `word` (`conf`, `srvr`, `mntr`), over TLS where `encrypt` says how.
 
     Raises OSError when the server cannot be reached, NotAllowed when it refuses the word, and Unanswered while it has
     no quorum. Both refusals are ordinary text on the wire, so they are told apart here and nowhere else.
     """
-    with socket.create_connection((host, port), timeout_s) as connection:
+    with ExitStack() as opened:
+        connection = opened.enter_context(socket.create_connection((host, port), timeout_s))
+        if encrypt is not None:
+            connection = opened.enter_context(encrypt.wrap_socket(connection, server_hostname=host))
         connection.sendall(word.encode())
         answer = b""
         while len(answer) < _ANSWER_BYTES_MAX and (chunk := connection.recv(65_536)):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from kazoo.exceptions import KazooException, SessionExpiredError
+from kazoo.exceptions import KazooException, NoAuthError, SessionExpiredError
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import (
@@ -18,9 +18,10 @@ from bench.systems.base import (
     ServerFacts,
 )
 from bench.systems.wait import Wait
-from bench.systems.zookeeper.contenders import Contenders, Place
+from bench.systems.zookeeper.contenders import Contenders, Place, Refused
+from bench.systems.zookeeper.facts import read_facts
 from bench.systems.zookeeper.names import node_prefix, parent_path, predecessor, sequence_of
-from bench.systems.zookeeper.server import TICK_MS, read_facts
+from bench.systems.zookeeper.server import TICK_MS
 from bench.systems.zookeeper.session import Session
 
 
@@ -63,7 +64,7 @@ class ZooKeeperLock(LockClient):
         self._session.close()
 
     def server_facts(self) -> ServerFacts:
-        return read_facts(self._session.address, self.options.call_timeout_ms / 1e3)
+        return read_facts(self._session, self.options.call_timeout_ms / 1e3)
 
     def _lost(self, grant: Grant) -> str | None:
         if grant.handle.session != self._session.id:
@@ -77,7 +78,15 @@ class ZooKeeperLock(LockClient):
         deadline_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
         if not self._session.wait_connected(self.options.call_timeout_ms / 1e3):
             return Refusal(Outcome.ERROR, "not connected, and nothing was sent")
-        owner, parent = self._next_owner(), parent_path(key)
+        owner, parent = self._next_owner(), parent_path(self._session.root, key)
+        try:
+            return self._stand(key, owner, parent, wait, deadline_ns)
+        except BaseException:  # of a signal handler, or the end of a greenlet: else our node would stay, first in line
+            self._contenders.abandon(parent, node_prefix(owner))
+            raise
+
+    def _stand(self, key: str, owner: str, parent: str, wait: Wait, deadline_ns: int) -> Grant | Refusal:
+        """Stand in the queue until its head is reached, or as long as is wanted."""
         prefix, name = node_prefix(owner), None
         try:
             place, names = self._contenders.enqueue(parent, prefix)
@@ -88,15 +97,19 @@ class ZooKeeperLock(LockClient):
                     return self._refuse(parent, prefix, name, Outcome.BUSY, f"behind {ahead}")
                 if left_s <= 0:
                     return self._refuse(parent, prefix, name, Outcome.TIMEOUT, f"still behind {ahead}")
-                self._contenders.wait_behind(f"{parent}/{ahead}", left_s)
+                self._contenders.wait_behind(place.path, f"{parent}/{ahead}", left_s)
                 names = self._contenders.read(parent, left_s)
         except SessionExpiredError as ended:
             return Refusal(Outcome.LOST, f"the session ended, and our place in the queue with it: {ended!r}")
+        except Refused as told:
+            return Refusal(Outcome.ERROR, str(told))
         except KazooException as failure:
             return self._refuse(parent, prefix, name, Outcome.ERROR, repr(failure))
         # Nobody before us is not enough: the queue may have been read through a new session, after ours and our node.
-        if name not in names or place.session != self._session.id:
-            return self._refuse(parent, prefix, name, Outcome.LOST, "our node is gone, or the session that made it")
+        if place.session != self._session.id:
+            return self._refuse(parent, prefix, name, Outcome.LOST, "the session ended, and our place in the queue too")
+        if name not in names:
+            return Refusal(Outcome.LOST, "somebody deleted our node in the queue")
         return Grant(key, owner, self._token(place), self._session.timeout_ms, None, place)
 
     def _refuse(self, parent: str, prefix: str, name: str | None, outcome: Outcome, reason: str) -> Refusal:
@@ -112,7 +125,7 @@ class ZooKeeperLock(LockClient):
             if grant.handle.session == self._session.id and self._contenders.holds(grant.handle):
                 return grant
         except KazooException as failure:
-            return _lost_or_unknown(failure)
+            return _outcome_of(failure)
         return Refusal(Outcome.LOST, "the session that held it has ended, or our node is gone")
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -124,7 +137,7 @@ class ZooKeeperLock(LockClient):
             if self._contenders.delete(place.parent, prefix, place.name):
                 return RELEASED
         except KazooException as failure:
-            return _lost_or_unknown(failure)
+            return _outcome_of(failure)
         return Refusal(Outcome.LOST, "our node is gone")
 
     def _token(self, place: Place) -> int:
@@ -145,5 +158,7 @@ class SequenceTokenZooKeeperLock(ZooKeeperLock):
         return sequence_of(place.name) or 0
 
 
-def _lost_or_unknown(failure: KazooException) -> Refusal:
-    return Refusal(Outcome.LOST if isinstance(failure, SessionExpiredError) else Outcome.UNKNOWN, repr(failure))
+def _outcome_of(failure: KazooException) -> Refusal:
+    """Of a renewal or a release: what the server answered is known, and the rest is not."""
+    told = {SessionExpiredError: Outcome.LOST, NoAuthError: Outcome.ERROR}
+    return Refusal(told.get(type(failure), Outcome.UNKNOWN), repr(failure))

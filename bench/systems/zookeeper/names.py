@@ -5,18 +5,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote
 
-ROOT = "/lockbench"
 _SEQUENCE = re.compile(r"_(-?\d{9,10})$")  # printed as %010d
 
 
 @lru_cache(maxsize=4_096)
-def parent_path(key: str) -> str:
-    """The node under which the contenders of `key` queue.
+def parent_path(root: str, key: str) -> str:
+    """The node below `root` under which the contenders of `key` queue.
 
     Percent-encoded as a URL would be, because ZooKeeper refuses some Unicode ranges and splits at slashes. The dot is
     encoded too: `.` and `..` are not allowed as names. The encoding is one-to-one, so two keys never share a queue.
     """
-    return f"{ROOT}/{quote(key, safe='').replace('.', '%2E')}"
+    return f"{root}/{quote(key, safe='').replace('.', '%2E')}"
 
 
 def node_prefix(owner: str) -> str:

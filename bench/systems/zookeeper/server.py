@@ -11,16 +11,19 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.url import UrlRules
-from bench.systems.base import ServerFacts
 from bench.systems.identity import told_to
-from bench.systems.zookeeper import upkeep, view
+from bench.systems.zookeeper import link, upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
 TICK_MS = 200  # half of the shortest session a server grants; sessions expire on multiples of it
 HOME_VARIABLE = "LOCKBENCH_ZOOKEEPER_HOME"  # an unpacked Apache release, used instead of the Debian package
 _DEBIAN_JARS = Path("/usr/share/java")
 _ANSWER_WITHIN_S = 2.0
+_JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")  # variables of whoever runs us
+
+# Java reads zoo.cfg as Latin-1, a backslash in it as an escape, and cannot name a folder that is not in the locale's
+# letters. So its folder is named by way of the one that it was started in.
+_STARTED_IN = "/proc/self/cwd"
 
 # A follower that lost its leader answers pings for syncLimit ticks more, so a session shorter than that can end at the
 # leader while its client still believes in it. 15 ticks (3 s) are as few as a busy two-core machine bears.
@@ -68,7 +71,7 @@ class ZooKeeperServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("libzookeeper-java", "default-jre-headless")
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
-    url_rules = UrlRules(schemes={"zookeeper": False, "zk": False})
+    url_rules = link.URL_RULES
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
 
     def find(self) -> Found | Missing:
@@ -84,13 +87,15 @@ class ZooKeeperServers(ServerSpec):
             what = f"zookeeper-<version>.jar in {jars}"
             return Missing(f"{what} ({HOME_VARIABLE} names it)" if home else what, install)
         try:
-            told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=True).stderr
+            plain = {name: value for name, value in os.environ.items() if name not in _JAVA_OPTIONS}
+            ask_version = [java, "-version"]
+            asked = subprocess.run(ask_version, env=plain, capture_output=True, text=True, timeout=20, check=True)
         except (OSError, subprocess.SubprocessError) as failure:
             return Missing(f"a Java that runs ({java} -version: {failure})", install)
         # Debian's jar names everything it needs in its manifest, except where its log goes.
         debian_path = f"{jars / 'zookeeper.jar'}:{jars / 'slf4j-simple.jar'}"
         classpath = f"{jars}/*" if home else debian_path
-        return Found({"java": java, "classpath": classpath}, f"{release} on {told.splitlines()[0]}")
+        return Found({"java": java, "classpath": classpath}, f"{release} on {asked.stderr.splitlines()[0]}")
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         """Write `myid`, `zoo.cfg` and the logging of either kind of release into each node's data directory."""
@@ -102,8 +107,9 @@ class ZooKeeperServers(ServerSpec):
 
     def _prepare_one(self, node: Node, number: int, members: str, found: Found) -> Launch:
         directory = node.directory
+        folder = f"{_STARTED_IN}/{directory.name}"
         config = _CONFIG.format(
-            tick_ms=TICK_MS, session_ms_min=2 * TICK_MS, directory=directory, client=node.ports["client"]
+            tick_ms=TICK_MS, session_ms_min=2 * TICK_MS, directory=folder, client=node.ports["client"]
         )
         (directory / "myid").write_text(f"{number}\n")
         (directory / "zoo.cfg").write_text(config + members)
@@ -120,13 +126,14 @@ class ZooKeeperServers(ServerSpec):
                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
                 "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
                 "-Dorg.slf4j.simpleLogger.logFile=System.out",
-                f"-Dlogback.configurationFile={directory / 'logback.xml'}",
-                f"-Dlog4j.configuration=file:{directory / 'log4j.properties'}",
+                f"-Dlogback.configurationFile={folder}/logback.xml",
+                f"-Dlog4j.configuration=file:{folder}/log4j.properties",
                 "-cp",
                 found.programs["classpath"],
                 "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-                str(directory / "zoo.cfg"),
-            )
+                f"{folder}/zoo.cfg",
+            ),
+            hidden=_JAVA_OPTIONS,
         )
 
     def prove(self, node: Node, pid: int | None) -> str:
@@ -143,7 +150,8 @@ class ZooKeeperServers(ServerSpec):
             raise WrongServer(f"{node.host}:{node.port} does not answer as ZooKeeper does")
         if pid is not None:
             _check_ours(node, pid, conf)
-        return _identity(conf)
+            conf = {**conf, "dataDir": os.fsencode(_folder(conf, pid)).decode("utf-8", "replace")}
+        return f"myid={conf['serverId']} dataDir={conf['dataDir']}"
 
     def identify(self, endpoint: Endpoint) -> str:
         # Not before it is needed: it imports this module.
@@ -180,43 +188,6 @@ class ZooKeeperServers(ServerSpec):
         return {"forceSync": "yes"}
 
 
-def read_facts(address: tuple[str, int], timeout_s: float) -> ServerFacts:
-    """What the server at `address` says of itself. Raises OSError when it cannot be reached.
-
-    A foreign ensemble may allow only `srvr`; what it does not tell is "not told", never a guess.
-    """
-    srvr, conf, mntr = (_told(address, word, timeout_s) for word in ("srvr", "conf", "mntr"))
-    # No command shows forceSync. The server counts the fsyncs of its log, and with forceSync=no it does none.
-    synced = mntr.get("zk_cnt_fsynctime")
-    return ServerFacts(
-        version=srvr.get("Zookeeper version", "not told").partition("-")[0].partition(",")[0],
-        identity=_ensemble(conf) if conf else "not told (conf is not allowed)",
-        durability={
-            "forceSync": "not told" if synced is None else "yes" if int(synced) else "no",
-            "tickTime": conf.get("tickTime", "not told"),
-            "syncLimit": conf.get("syncLimit", "not told"),
-        },
-        nodes=max(1, sum(name.startswith("server.") for name in conf)),
-    )
-
-
-def _told(address: tuple[str, int], word: str, timeout_s: float) -> Mapping[str, str]:
-    try:
-        return fields(ask(*address, word, timeout_s))
-    except NotAllowed:
-        return {}
-
-
-def _identity(conf: Mapping[str, str]) -> str:
-    return f"myid={conf['serverId']} dataDir={conf['dataDir']}"
-
-
-def _ensemble(conf: Mapping[str, str]) -> str:
-    """The same from every member, since a client may be connected to any: all servers with their peer addresses."""
-    members = sorted(f"{name}={place}" for name, place in conf.items() if name.startswith("server."))
-    return ", ".join(members) or _identity(conf)
-
-
 def _java() -> str | None:
     home = os.environ.get("JAVA_HOME")
     if home and (program := shutil.which("java", path=str(Path(home) / "bin"))):
@@ -231,12 +202,16 @@ def _release(jars: Path) -> str | None:
     return None
 
 
+def _folder(conf: Mapping[str, str], pid: int) -> Path:
+    """The folder that process `pid` works in, whatever its name is made of."""
+    told = Path(conf["dataDir"].replace("/proc/self/", f"/proc/{pid}/", 1)).resolve()
+    return told.parent if told.name.startswith("version-") else told
+
+
 def _check_ours(node: Node, pid: int, conf: Mapping[str, str]) -> None:
     """Raise WrongServer unless the answer came from process `pid` and from this node's own folder."""
     number = (node.directory / "myid").read_text().strip()
-    directory = Path(conf["dataDir"])
-    directory = directory.parent if directory.name.startswith("version-") else directory
-    if conf["serverId"] != number or directory.resolve() != node.directory.resolve():
+    if conf["serverId"] != number or _folder(conf, pid) != node.directory.resolve():
         raise WrongServer(
             f"port {node.port} is answered by ZooKeeper myid={conf['serverId']} dataDir={conf['dataDir']}, "
             f"not by {node.name} (myid={number} dataDir={node.directory}): stop it, or choose another port"

@@ -5,13 +5,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionLoss, KazooException
+from kazoo.client import CLOSED_STATES, KazooClient
+from kazoo.exceptions import ConnectionClosedError, ConnectionLoss, KazooException
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import client_context
 from bench.systems.base import ClientOptions
+from bench.systems.zookeeper.link import credentials, root_of
 from bench.systems.zookeeper.wire import Wire
 
 # kazoo warns of each lost connection. Our refusals say it too, so it is printed only where somebody set logging up.
@@ -27,23 +29,45 @@ class NoAnswer(KazooException):  # type: ignore[misc]  # kazoo has no type hints
     """The connection stands and the server did not answer in `call_timeout_ms`; it may still do what was asked."""
 
 
+class _Client(KazooClient):  # type: ignore[misc]
+    """kazoo's client, without its bare `except` around the sending of a request."""
+
+    def _call(self, request: Any, answer: Any) -> Any:
+        """That `except` takes what a signal handler raises, or Ctrl-C, for the end of the connection."""
+        if self._state in CLOSED_STATES:
+            return super()._call(request, answer)
+        self._queue.append((request, answer))
+        try:
+            self._connection._write_sock.send(b"\0")
+        except (AttributeError, OSError):
+            answer.set_exception(ConnectionClosedError("closed meanwhile"))
+        except BaseException:
+            # Once too often is no harm; a request for which the connection was not woken would wait for the next one.
+            self._connection._write_sock.send(b"\0")
+            raise
+        return None
+
+
 class Session:
     """The session of one lock client, over all its connections. Requests may come from any thread or greenlet."""
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
         self.endpoint = endpoint
+        self.root = root_of(endpoint)
+        self.encrypt = client_context(endpoint)
         self._clock = options.clock
         self._call_s = options.call_timeout_ms / 1e3
         self._pauses_s = _pauses(_LATE_S, self._call_s)
-        self._wire = Wire(options.clock, self._call_s)
+        self._wire = Wire(options.clock, self._call_s, self.encrypt)
         self._ended = True
         self._closed = False
         hosts = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in endpoint.addresses)
         pause = self._wire.handler.sleep_func
-        self.kazoo = KazooClient(
+        self.kazoo = _Client(
             hosts,
             options.ttl_ms / 1e3,
             handler=self._wire.handler,
+            **credentials(endpoint),
             # A session outlives its connections: kazoo reconnects until the session is over or closed. The pauses stay
             # short against a session of a second. Requests are never repeated by kazoo; `ask` says which are, by us.
             connection_retry=KazooRetry(max_tries=-1, delay=0.02, max_delay=0.25, sleep_func=pause),
@@ -77,7 +101,8 @@ class Session:
         self.kazoo.start_async().wait(self._call_s)
         if not self.kazoo.connected:
             self.close()
-            raise ConnectionError(f"no ZooKeeper server at {self.endpoint} gave a session within {self._call_s:g} s")
+            why = f": {self._wire.failure}" if self._wire.failure else ""
+            raise ConnectionError(f"no ZooKeeper server at {self.endpoint} gave a session in {self._call_s:g} s{why}")
 
     def close(self) -> None:
         """End the session; where no server answers within `call_timeout_ms`, hang up and leave it to expire."""

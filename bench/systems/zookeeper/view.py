@@ -9,6 +9,7 @@ under a name that says so (`ServerStats.updateLatency` and `FileTxnLog.commit` o
 from collections.abc import Mapping
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import client_context
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
 _WITHIN_S = 2.0
@@ -32,9 +33,10 @@ _COUNTERS: Mapping[str, tuple[str, float]] = {
 def read(endpoint: Endpoint) -> Mapping[str, float]:
     """Sums over all servers; of a server that allows no `mntr`, nothing. Raises ConnectionError."""
     total: dict[str, float] = {}
+    encrypt = client_context(endpoint)
     for host, port in endpoint.addresses:
         try:
-            told = fields(ask(host, port, "mntr", _WITHIN_S))
+            told = fields(ask(host, port, "mntr", _WITHIN_S, encrypt))
         except NotAllowed:
             continue
         except (OSError, Unanswered) as silence:

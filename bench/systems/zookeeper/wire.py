@@ -8,8 +8,10 @@ its users supply the handler that opens its sockets and waits for them: this mod
 
 import errno
 import select
+import ssl
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from kazoo.handlers.threading import SequentialThreadingHandler
@@ -27,14 +29,16 @@ _READ_BYTES = 65_536
 class Wire:
     """The handler of one kazoo client, and what it saw. Written by kazoo's connection thread, read by any."""
 
-    def __init__(self, clock: Clock, call_s: float) -> None:
+    def __init__(self, clock: Clock, call_s: float, encrypt: ssl.SSLContext | None = None) -> None:
         self.session_id = 0  # as the server names it; see Session.id for whether it still lives
         self.timeout_ms = 0  # of the session, as granted by the server: not always what was asked
         self.answered_ns = 0  # when the newest answered request was sent
         self.address: tuple[str, int] | None = None  # of the server last connected to
         self.hang_up_ns: int | None = None  # closing: do not wait for a server beyond this instant
+        self.failure = ""  # why the last attempt to connect failed; "" when it did not
         self._clock = clock
         self._call_s = call_s
+        self._encrypt = encrypt
         self._sent_ns: dict[int, int] = {}  # number of an unanswered request -> when it was sent
         self._last_sent_ns = 0
         self.handler = _kazoo_handler()
@@ -43,12 +47,20 @@ class Wire:
         self.handler.select = self._select
         self._look = _unpatched_poll()
 
-    def _create_connection(self, address: tuple[str, int], **options: Any) -> "_NotingSocket":
-        # kazoo would wait a whole session timeout for one server. Half the bound of a call leaves time for another.
-        options["timeout"] = min(options["timeout"], self._call_s / 2)
+    def _create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: Any) -> "_NotingSocket":
+        """As kazoo calls it. kazoo's own TLS would believe every authority of the machine beside the one named."""
         self._sent_ns.clear()
-        self.address = address
-        return _NotingSocket(self._dial(address, **options), self)
+        self.address = (hostname, address[1])
+        try:
+            # kazoo would wait a whole session timeout for one server. Half the bound of a call leaves time for another.
+            sock = self._dial(address, timeout=min(timeout, self._call_s / 2))
+            if self._encrypt is not None:
+                sock = self._encrypt.wrap_socket(sock, server_hostname=hostname)
+        except OSError as failed:
+            self.failure = str(failed)
+            raise
+        self.failure = ""
+        return _NotingSocket(sock, self)
 
     def _select(self, read: list[Any], write: list[Any], _: list[Any], seconds: float) -> tuple[list[Any], ...]:
         """`select.select` as kazoo calls it, with its waits cut to what the session can bear.
@@ -118,6 +130,7 @@ class _NotingSocket:
 
     def __init__(self, sock: Any, wire: Wire) -> None:
         self._sock = sock
+        self._decrypted: Callable[[], int] = getattr(sock, "pending", lambda: 0)  # TLS has read more than it gave
         self._wire = wire
         self._unsent = 0
         self._received = b""
@@ -127,7 +140,7 @@ class _NotingSocket:
         self.close = sock.close
 
     def pending(self) -> int:
-        return len(self._received)
+        return len(self._received) or self._decrypted()
 
     def send(self, message: Any) -> int:
         if not self._unsent:
