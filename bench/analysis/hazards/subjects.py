@@ -119,6 +119,11 @@ def stopped_beyond_its_lease(row: TrialRow) -> bool:
     return (row.measure("pause_ms") or 0.0) > row.ttl_ms + row.capability_ms("ttl_granularity_ms")
 
 
+def _asleep_beside_another(row: TrialRow) -> bool:
+    """Was another granted the lock while the holder slept, or did it sleep for longer than a lease may last?"""
+    return bool(row.checked.overlaps) or stopped_beyond_its_lease(row)
+
+
 def released_late(row: TrialRow) -> bool:
     """Did the holder release while another believed in the key, or at least later than a lease may last?"""
     longest_ms = row.ttl_ms + row.capability_ms("ttl_granularity_ms")
@@ -284,7 +289,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "gc-pause": _PAUSE,
     "page-scenario": _PAUSE,
     "suspended-client": _subject(
-        "machine of the holder suspended", shows=believed_on_awake, exposed=stopped_beyond_its_lease
+        "machine of the holder suspended", shows=believed_on_awake, exposed=_asleep_beside_another
     ),
     "watchdog": _subject("stall of a renewing holder", exposed=stalled_beyond_its_lease, variant=_stalled),
     "idle-in-transaction": _subject("pause inside a transaction", exposed=_transaction_stopped, variant=_idle_timeout),
