@@ -23,14 +23,23 @@ from typing import Any
 
 from bench.hazards.resources.base import Attempt, OfTheLock, Resource, ResourceUnreachable, Rule, WriteRefused
 from bench.hazards.resources.registry import open_resource
+from bench.hazards.timeline import now_ns
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal, Released
+from bench.systems.clock import SYSTEM_CLOCK, SystemClock
 from bench.systems.registry import system
 from bench.systems.wait import Wait
 
 MONITOR_EVERY_S = 0.005
 _OURS = "actor's"  # begins the names of threads that an actor cannot do without
 _PR_SET_PDEATHSIG = 1
+
+
+class _StandsStill(SystemClock):
+    """What no lock may lean on: it does not count the time for which the machine is suspended."""
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
 
 
 class Actor:
@@ -56,12 +65,12 @@ class Actor:
     def carry_out(self, request: dict[str, Any]) -> None:
         """Do one request and answer it. What the adapter or the resource raises is an answer too."""
         number, verb = request.pop("id"), request.pop("do")
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         try:
             told = getattr(self, f"do_{verb}")(**request)
         except (ConnectionError, ResourceUnreachable) as failure:
             told = {"outcome": "unreachable", "reason": str(failure)}
-        self._say("answer", id=number, do=verb, began_ns=began_ns, answered_ns=time.monotonic_ns(), **told)
+        self._say("answer", id=number, do=verb, began_ns=began_ns, answered_ns=now_ns(), **told)
 
     def do_open(self, **how: Any) -> dict[str, Any]:
         """Connect to the lock's system and to the resource; an earlier session is ended first."""
@@ -83,6 +92,7 @@ class Actor:
         variant: Mapping[str, str],
         resource_kind: str,
         place: Mapping[str, Any],
+        suspension_uncounted: bool = False,
     ) -> dict[str, Any]:
         self.shut()
         self._sessions += 1
@@ -92,6 +102,7 @@ class Actor:
             ttl_ms=ttl_ms,
             call_timeout_ms=call_timeout_ms,
             variant={**entry.client_variant, **variant},
+            clock=_StandsStill() if suspension_uncounted else SYSTEM_CLOCK,
         )
         self._client = entry.client_class.open(Endpoint.from_tree(endpoint), options)
         self._resource = open_resource(resource_kind, place)
@@ -125,11 +136,11 @@ class Actor:
         key = self._play["key"]
         strategy = Wait.parse(wait)
         waited = strategy.strategy != "try"
-        asked_ns = time.monotonic_ns()
+        asked_ns = now_ns()
         self._say("asking", key=key, asked_ns=asked_ns, waited=waited)
         with self._client_calls:
             answer = self._lock.acquire(key, ttl_ms, timeout_ms, strategy)
-            from_ns = time.monotonic_ns()
+            from_ns = now_ns()
         outcome = Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome
         reason = answer.reason if isinstance(answer, Refusal) else ""
         self._say("asked", asked_ns=asked_ns, answered_ns=from_ns, outcome=outcome, reason=reason)
@@ -178,8 +189,8 @@ class Actor:
             value_read=self._value_read,
             value=self._value_read + 1,
         )
-        self._say("writing", sent_ns=time.monotonic_ns(), **attempt.to_tree())
-        sent_ns = time.monotonic_ns()
+        self._say("writing", sent_ns=now_ns(), **attempt.to_tree())
+        sent_ns = now_ns()
         try:
             judged = self._open_resource.write(attempt)
         except WriteRefused as refused:
@@ -189,7 +200,7 @@ class Actor:
         except ResourceUnreachable as silence:
             self._say("wrote", attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(silence))
             return {"outcome": Outcome.UNKNOWN, "reason": str(silence)}
-        answered_ns = time.monotonic_ns()
+        answered_ns = now_ns()
         self._say(
             "wrote",
             attempt_id=attempt.attempt_id,
@@ -218,7 +229,7 @@ class Actor:
 
     def do_stall(self, for_ms: float) -> dict[str, Any]:
         """The worker does nothing for a while; its watchdog, if it has one, lives. Said at its beginning."""
-        self._say("stalling", at_ns=time.monotonic_ns())
+        self._say("stalling", at_ns=now_ns())
         time.sleep(for_ms / 1000.0)  # fault: this stall is what the scenario asked for
         return {"outcome": "stalled"}
 
@@ -253,8 +264,9 @@ class Actor:
         return {"outcome": "contended", "tally": tally}
 
     def do_tell_time(self) -> dict[str, Any]:
-        """How far this process's wall clock is ahead of its monotonic one."""
-        return {"outcome": "told", "ahead_ns": time.time_ns() - time.monotonic_ns()}
+        """How far this process's wall clock is ahead of the history's, and its monotonic one behind."""
+        behind_ns = now_ns() - time.monotonic_ns()
+        return {"outcome": "told", "ahead_ns": time.time_ns() - now_ns(), "behind_ns": behind_ns}
 
     def shut(self) -> None:
         """Close what is open."""
@@ -300,7 +312,7 @@ class Actor:
                 return {"outcome": Outcome.LOST, "reason": "released"}
             grant = self._held
             answer = self._lock.renew(grant)
-            at_ns = time.monotonic_ns()
+            at_ns = now_ns()
             # All is said before the next call may begin: it may be one that ends the session, and with it the trial.
             if isinstance(answer, Grant):
                 with self._changes:
@@ -330,7 +342,7 @@ class Actor:
             if not self._believing or self._grant is None or self._grant.owner != grant.owner:
                 return
             self._believing = False
-            self._say("ended", grant=grant.owner, at_ns=time.monotonic_ns(), by=by, reason=reason)
+            self._say("ended", grant=grant.owner, at_ns=now_ns(), by=by, reason=reason)
 
     @property
     def _lock(self) -> LockClient:

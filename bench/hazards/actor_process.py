@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from bench.errors import LockbenchError
+from bench.hazards.timeline import now_ns
 from bench.servers.freezing import thread_states
 
 STARTS_WITHIN_S = 30.0
@@ -147,7 +148,7 @@ class ActorProcess:
 
         Of an actor that was killed meanwhile nothing is stopped any more, and its pid may be another's.
         """
-        resumed_ns = time.monotonic_ns()
+        resumed_ns = now_ns()
         if self._process.poll() is None:
             os.kill(self.pid, signal.SIGCONT)
             _confirmed(f"actor {self.name} to go on", lambda: "T" not in thread_states(self.pid))
@@ -160,7 +161,7 @@ class ActorProcess:
         server that frees a lock by the end of a connection would seem to have freed it before the crash.
         """
         self.alive = False
-        killed_ns = time.monotonic_ns()
+        killed_ns = now_ns()
         self._process.kill()
         try:
             self._process.wait(CONFIRMED_WITHIN_S)
@@ -217,4 +218,4 @@ def _confirmed(what: str, seen: Callable[[], bool]) -> int:
         if time.monotonic() >= deadline:
             raise ActorFailed(f"waited {CONFIRMED_WITHIN_S:g} s in vain for {what}")
         time.sleep(_LOOK_EVERY_S)  # pace: the kernel tells nobody when a process has stopped
-    return time.monotonic_ns()
+    return now_ns()

@@ -115,6 +115,7 @@ class Cast:
                 variant={name: str(value) for name, value in filled(part.variant, values).items()},
                 resource_kind=self._backstage.resource_kind,
                 place=dict(self._backstage.place),
+                suspension_uncounted=part.suspension_uncounted,
             )
         for name, number in numbers.items():
             self.collect(name, number, ANSWERS_WITHIN_S, "opened")

@@ -9,7 +9,8 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
                        {variant: {...}} goes to its lock client, {watchdog: 0.333 ttl} renews while it holds,
-                       {call_timeout_ms: n} bounds each call of it
+                       {call_timeout_ms: n} bounds each call of it; {suspension_uncounted: true} is a control: its lock
+                       client gets a clock that stands still while its machine is suspended
     server_variant     {name: value} goes to the lock's servers before the run, over what the registry has for the
                        system; a value of none or own leaves them as the system has them
     parameters         name: default. Units last in names; `ttl_ms` must be one
@@ -126,6 +127,7 @@ class ActorPart(_Model):
     variant: dict[str, str] = Field(default_factory=dict)  # values may be "$parameter"
     watchdog: str = ""  # a duration; "": it does not renew
     call_timeout_ms: int = 2_000
+    suspension_uncounted: bool = False
 
 
 class Search(_Model):

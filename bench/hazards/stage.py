@@ -1,7 +1,6 @@
 """The stage: one trial of a scenario, step by step, from the first actor's session to the assembled history."""
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from bench.hazards.history import asks_of, beliefs_of, writes_of
 from bench.hazards.lab.servers import LabServers
 from bench.hazards.resources.base import Place, ResourceHost, ResourceUnreachable
 from bench.hazards.scenario import Scenario, ScenarioError, Step, duration_ms, filled
+from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow, Scalar, Trial
 
 # Arguments of steps that are durations, and what they are called when they are handed on in milliseconds.
@@ -112,7 +112,7 @@ class Stage:
                 fence=bool(self._values.get("fence", False)),
                 rule=str(self._values.get("rule", "below")),
             )
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         try:
             self._carry_out(self._setting.scenario.steps)
         except (ActorFailed, CannotStep) as failure:  # void, with the reason: other scenarios can be staged here
@@ -120,7 +120,7 @@ class Stage:
         finally:
             # What actors say while the last faults are taken back is of no trial any more.
             messages = {name: self._cast.actor(name).take_messages() for name in self._cast.names}
-            ended_ns = time.monotonic_ns()
+            ended_ns = now_ns()
             with ExitStack() as every:  # each is ended, also after another would not; the last to strike comes first
                 for still in self._open:
                     every.callback(self._put_right, still)
@@ -257,10 +257,10 @@ class Stage:
 
     def _pass(self, step: Step) -> None:
         since = step.arguments.get("since")
-        start_ns = time.monotonic_ns() if since is None else self._instant(str(since))
+        start_ns = now_ns() if since is None else self._instant(str(since))
         until_ns = start_ns + int(duration_ms(step.subject, self._values) * 1e6)
         # Not a wait for an event: the length of the fault, or of a lease, is what the scenario is about.
-        while (left_ns := until_ns - time.monotonic_ns()) > 0:
+        while (left_ns := until_ns - now_ns()) > 0:
             if self._setting.stop.wait(left_ns / 1e9):
                 raise Interrupted
 

@@ -9,7 +9,7 @@
                                      log.txt        what actors and servers printed
 
 A run is one scenario on one system with one set of parameters, once: the unit of replication. It holds one or more
-trials, each with a history of its own. All instants are nanoseconds of CLOCK_MONOTONIC: one clock for all processes of
+trials, each with a history of its own. All instants are nanoseconds of CLOCK_BOOTTIME: one clock for all processes of
 a machine, unmoved by any step of the wall clock, so that what two actors saw may be put in one order.
 
 Histories follow Jepsen's rule: saved before they are judged, so that a better judge can be put on old histories.

@@ -1,6 +1,7 @@
 """The comparison on the terminal, in tables that fit 100 columns."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -28,6 +29,11 @@ def comparison_terminal(evidence: Evidence) -> RenderableType:
     """The glance, the numbers with their bounds, the settings and the notes, one below the other."""
     comparison = build_comparison(evidence)
     return Group(*_parts(comparison))
+
+
+def numbers_terminal(evidence: Evidence) -> RenderableType:
+    """The numbers alone with their notes, for the end of a campaign."""
+    return Group(*_parts(replace(build_comparison(evidence), columns=(), method=())))
 
 
 def claims_terminal(evidence: Evidence) -> RenderableType:

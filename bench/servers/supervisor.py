@@ -25,6 +25,7 @@ from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, Wron
 from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, home_told
 
 _STOP_WITHIN_S = 15.0
+_TOLD_MOST = 300  # characters of a stranger's words: a web server answers with a whole page
 _SOURCES_ASKED = ("url", "compose", "native")
 Progress = Callable[[str], None]
 
@@ -270,7 +271,7 @@ class Supervisor:
         try:
             return spec.identify(self._foreign_endpoint(spec).at(((state.node.host, state.node.port),)))
         except (OSError, RuntimeError) as refused:
-            told = " ".join(str(refused).split())
+            told = " ".join(str(refused).split())[:_TOLD_MOST]
             raise WrongServer(f"{state.node.name} does not answer as {spec.title} does: {told}") from refused
 
     def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -137,3 +138,14 @@ def test_up_status_down_of_everything(tmp_path: Path) -> None:
         lockbench(tmp_path, "down", within_s=120)
     assert not running_in(tmp_path)
     assert json.loads(lockbench(tmp_path, "status", "--json").stdout) == []
+
+
+def test_a_run_prints_its_result(tmp_path: Path) -> None:
+    ended = lockbench(tmp_path, *RUN[:-4], "-n", "1", "--name", "c", within_s=120)
+    assert ended.returncode == 0, ended.stderr
+    rows = [line for line in ended.stdout.splitlines() if line.strip().startswith("Redis")]
+    assert len(rows) == 1
+    assert re.search(r"\d\.\d+", rows[0]), "its median"
+    assert "ZooKeeper" not in ended.stdout, "what was not chosen is not shown"
+    assert "1 run in " in ended.stdout
+    assert not running_in(tmp_path)

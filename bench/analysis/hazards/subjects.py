@@ -104,9 +104,24 @@ def believed_on_ms(row: TrialRow) -> float:
     )
 
 
+def believed_on_awake(row: TrialRow) -> bool:
+    """Did a client whose machine was suspended go on as the holder when it woke, beside a later one?
+
+    What it believed in its sleep it could not act on. Awake it may take as long as any client that looks what it knows.
+    """
+    woke_ns = max((fault.ended_ns or 0 for fault in row.faults if fault.kind == "suspend"), default=0)
+    awake_ms = max(((one.until_ns - max(one.from_ns, woke_ns)) / 1e6 for one in row.checked.overlaps), default=0.0)
+    return bool(row.checked.stale_writes) or awake_ms > LOOKING_MS
+
+
 def stopped_beyond_its_lease(row: TrialRow) -> bool:
     """Was the holder stopped for longer than its lease may last, by all that the system allows itself?"""
     return (row.measure("pause_ms") or 0.0) > row.ttl_ms + row.capability_ms("ttl_granularity_ms")
+
+
+def _asleep_beside_another(row: TrialRow) -> bool:
+    """Was another granted the lock while the holder slept, or did it sleep for longer than a lease may last?"""
+    return bool(row.checked.overlaps) or stopped_beyond_its_lease(row)
 
 
 def released_late(row: TrialRow) -> bool:
@@ -273,6 +288,9 @@ _CLOCKS = "clock jump of the servers"
 SUBJECTS: Mapping[str, Subject] = {
     "gc-pause": _PAUSE,
     "page-scenario": _PAUSE,
+    "suspended-client": _subject(
+        "machine of the holder suspended", shows=believed_on_awake, exposed=_asleep_beside_another
+    ),
     "watchdog": _subject("stall of a renewing holder", exposed=stalled_beyond_its_lease, variant=_stalled),
     "idle-in-transaction": _subject("pause inside a transaction", exposed=_transaction_stopped, variant=_idle_timeout),
     "cable-pulled": _subject("holder cut off", shows=told_too_late),

@@ -1,7 +1,11 @@
-"""The clock of one process: its vDSO, changed so that wall time is shifted and nothing else.
+"""The clock of one process: its vDSO, changed so that wall time is shifted and nothing else, or monotonic time instead.
 
 Wall time is shifted for code that asks by library call, which is how all our servers ask. What the kernel does with
 wall time by itself is not: times of files, and timers set for an absolute wall time. CLOCK_MONOTONIC stays exact.
+
+Monotonic time is shifted for one purpose: after a suspension it is behind CLOCK_BOOTTIME. After a real one the kernel's
+own monotonic time is behind as well, and here it is not: while the shift lasts, a wait up to an absolute instant (a
+sleep, a lock with a timeout) ends at once. So it is shifted for a moment only.
 
 The kernel gives each process that writes its vDSO a page of its own (this is how debuggers set breakpoints there), so
 no other process sees the change, except those that it forks: they begin with a copy, and have an offset of their own.
@@ -24,15 +28,18 @@ class ProcessClock:
     vDSO is not the one we know, or it does not stop when told to.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, clocks: int = stub.WALL) -> None:
         self.pid = pid
+        self._clocks = clocks
         self._vdso = vdso.own()
+        names = stub.ENTRIES if clocks == stub.WALL else ("__vdso_clock_gettime",)  # the others tell wall time only
+        self._entries = {name: self._vdso.entries[name] for name in names}
         if len(self._vdso.image) - self._vdso.room < stub.SIZE:
             raise CannotStep("this kernel's vDSO has no room for a shifted clock: no clock can be stepped")
         self._start = vdso.mapped_at(pid).start
 
     def offset_us(self) -> int | None:
-        """What is added to its wall time now; None: its vDSO is as the kernel made it."""
+        """What is added to its clocks now; None: its vDSO is as the kernel made it."""
         image = self._image()
         if not self._is_changed(image):
             return None
@@ -54,7 +61,7 @@ class ProcessClock:
         """Give it back the kernel's own functions. Threads that are in ours leave them in their own time."""
         if self._is_changed(self._image()):
             with halted(self.pid):  # five bytes are not written at one stroke
-                for entry in self._vdso.entries.values():
+                for entry in self._entries.values():
                     self._write(entry, self._vdso.image[entry : entry + stub.JUMP_BYTES])
 
     def _change(self, offset_us: int) -> None:
@@ -64,15 +71,13 @@ class ProcessClock:
         is a thread in a signal handler that interrupted just these one or two instructions.
         """
         begun = {
-            self._start + entry + passed
-            for entry in self._vdso.entries.values()
-            for passed in range(1, stub.JUMP_BYTES)
+            self._start + entry + passed for entry in self._entries.values() for passed in range(1, stub.JUMP_BYTES)
         }
         give_up = time.monotonic() + _CLEAR_WITHIN_S
         while True:
             with halted(self.pid):
                 if begun.isdisjoint(instructions(self.pid)):
-                    self._write(self._vdso.room, stub.block(offset_us))
+                    self._write(self._vdso.room, stub.block(offset_us, self._clocks))
                     for entry, jump in self._jumps().items():
                         self._write(entry, jump)
                     return
@@ -81,9 +86,7 @@ class ProcessClock:
             time.sleep(0.0005)  # pace: the thread needs a few instructions more to be out of the way
 
     def _jumps(self) -> dict[int, bytes]:
-        return {
-            entry: stub.jump(entry, self._vdso.room + stub.ENTRIES[name]) for name, entry in self._vdso.entries.items()
-        }
+        return {entry: stub.jump(entry, self._vdso.room + stub.ENTRIES[name]) for name, entry in self._entries.items()}
 
     def _is_changed(self, image: bytes) -> bool:
         """Do its functions jump to ours? Raises CannotStep if they are neither ours nor the kernel's."""

@@ -29,7 +29,8 @@ _MACHINE_CODE = bytes.fromhex(
     "7551"  # jnz done
     "83ff1f"  # cmp edi, 31                       negative: the clock of a device or of a process
     "774c"  # ja done
-    "b921090000"  # mov ecx, 0x921                REALTIME 0, _COARSE 5, _ALARM 8, TAI 11: what settimeofday moves
+    "b9"
+    "00000000"  # mov ecx, the shifted clocks    one bit each, see below
     "0fa3f9"  # bt ecx, edi
     "7342"  # jnc done
     "41b800ca9a3b"  # mov r8d, 1000000000
@@ -76,6 +77,11 @@ _MACHINE_CODE = bytes.fromhex(
     "488907"  # mov [rdi], rax
     "c3"  # told: ret
 )
+_SHIFTED_AT = 17  # where the machine code has the clocks that it shifts
+# What settimeofday moves: REALTIME 0, _COARSE 5, _ALARM 8, TAI 11.
+WALL = 1 << 0 | 1 << 5 | 1 << 8 | 1 << 11
+# What stands still while the machine is suspended: MONOTONIC 1, _RAW 4, _COARSE 6. BOOTTIME 7 goes on.
+MONOTONIC = 1 << 1 | 1 << 4 | 1 << 6
 # Where each function begins, by its name in the vDSO.
 ENTRIES: Mapping[str, int] = {
     "__vdso_clock_gettime": _CODE,
@@ -86,10 +92,14 @@ SIZE = _CODE + len(_MACHINE_CODE)
 JUMP_BYTES = 5
 
 
-def block(offset_us: int) -> bytes:
-    """The whole of it, telling the kernel's time plus `offset_us`."""
+def block(offset_us: int, clocks: int = WALL) -> bytes:
+    """The whole of it, telling the kernel's time plus `offset_us` of these clocks."""
     head = MAGIC.ljust(_FIRST_SLOT, b"\0")
-    return (head + slot(offset_us)).ljust(_CODE, b"\0") + _MACHINE_CODE
+    return (head + slot(offset_us)).ljust(_CODE, b"\0") + _code(clocks)
+
+
+def _code(clocks: int) -> bytes:
+    return _MACHINE_CODE[:_SHIFTED_AT] + struct.pack("<I", clocks) + _MACHINE_CODE[_SHIFTED_AT + 4 :]
 
 
 def slot(offset_us: int) -> bytes:

@@ -1,6 +1,5 @@
 """Faults of one client: its process stopped or killed, its network late, silent, cut or deaf, its wall clock wrong."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from bench.errors import LockbenchError
 from bench.hazards.actor_process import CONFIRMED_WITHIN_S, ActorFailed
 from bench.hazards.cast import ANSWERS_WITHIN_S
 from bench.hazards.faults.base import InForce, Scene
+from bench.hazards.timeline import now_ns
 from bench.servers.proxy import Direction, FaultProxy, Shots
 
 _DIRECTIONS = {"both": Direction.BOTH, "to_server": Direction.TO_SERVER, "to_client": Direction.TO_CLIENT}
@@ -60,7 +60,7 @@ def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
                 raise LockbenchError(f"no cable can be pulled here: no socket filters ({no_filters})") from no_filters
         else:
             proxy.drop(direction)
-    began_ns = time.monotonic_ns()
+    began_ns = now_ns()
 
     return InForce(began_ns, told, lambda: _restored(proxies))
 
@@ -72,7 +72,7 @@ def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
     direction = _DIRECTIONS[str(arguments.get("direction", "both"))]
     for proxy in proxies:
         proxy.delay(delay_ms, direction)
-    began_ns = time.monotonic_ns()
+    began_ns = now_ns()
 
     return InForce(began_ns, f"{len(proxies)} proxies are late", lambda: _restored(proxies), delay_ms, "ms")
 
@@ -89,7 +89,7 @@ def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> In
     shots = Shots(int(arguments.get("requests", 1)))
     for proxy in proxies:
         proxy.lose_replies(scene.key.encode(), shots, then_sever=bool(arguments.get("then_sever", False)))
-    began_ns = time.monotonic_ns()
+    began_ns = now_ns()
 
     def over() -> int:
         ended_ns = _restored(proxies)
@@ -101,7 +101,7 @@ def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> In
 
 def _restored(proxies: Sequence[FaultProxy]) -> int:
     """End every fault of these; the instant before the first of them forwarded anything."""
-    ended_ns = time.monotonic_ns()
+    ended_ns = now_ns()
     for proxy in proxies:
         proxy.restore()
     return ended_ns

@@ -1,8 +1,9 @@
-"""Steps of the wall clock of running servers and clients. No other process, and no monotonic clock, is touched."""
+"""Steps of the wall clock of running servers and clients, and a client's machine suspended. No other process's clock is
+touched."""
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from bench.errors import LockbenchError
@@ -10,9 +11,11 @@ from bench.hazards.actor_process import ActorFailed, ActorProcess
 from bench.hazards.clocks.observed import seen_offset
 from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.server_clock import ServerClock
+from bench.hazards.clocks.stub import MONOTONIC
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.targets import nodes_of, servers_of
 from bench.hazards.lab.servers import LabServers
+from bench.hazards.timeline import now_ns
 
 CLIENT_WITHIN_MS = 50.0  # two looks at two clocks of one actor are not at one instant
 
@@ -49,21 +52,21 @@ def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFor
     told = _seen(scene, servers, names, by_ms)
 
     def over() -> int:
-        ended_ns = time.monotonic_ns()
+        ended_ns = now_ns()
         remove()
         servers.on_mend.remove(remove)
         alive = [name for name in names if clocks[name].process.alive()]
         _seen(scene, servers, alive, 0.0)
         return ended_ns
 
-    return InForce(time.monotonic_ns(), told, over, by_ms, "ms", ", ".join(names))
+    return InForce(now_ns(), told, over, by_ms, "ms", ", ".join(names))
 
 
 def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
     """Step the wall clock of one actor's process, its client library's included, ahead `by` so much (back, where
     negative). In force once the actor itself tells the new time."""
     actor, by_ms = scene.cast.actor(target), float(arguments["by_ms"])
-    true_ns = time.time_ns() - time.monotonic_ns()
+    true_ns = time.time_ns() - now_ns()
     clock = _set(actor, by_ms)
 
     def told(offset_ms: float) -> str:
@@ -73,14 +76,45 @@ def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
         return f"{target} is {seen_ms:+.1f} ms off, by its own clocks"
 
     def over() -> int:
-        ended_ns = time.monotonic_ns()
+        ended_ns = now_ns()
         if actor.alive:
             clock.restore()
             told(0.0)
         return ended_ns
 
     confirmed = told(by_ms)  # if it is not seen, the trial ends, and the actor with it
-    return InForce(time.monotonic_ns(), confirmed, over, by_ms, "ms")
+    return InForce(now_ns(), confirmed, over, by_ms, "ms")
+
+
+def suspend(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
+    """Suspend the machine of one actor, as its process sees it: stopped whole, and when it goes on, its monotonic
+    clocks have stood still, while CLOCK_BOOTTIME, the wall clock and everybody else went on.
+
+    A real machine cannot be suspended here. The actor's clocks stay behind until it has done what it was asked for
+    meanwhile, and told what they say; then they are put right again (see `ProcessClock`).
+    """
+    actor = scene.cast.actor(target)
+    true_ns = now_ns() - time.monotonic_ns()  # what this machine has been suspended for since its start
+    began_ns = actor.pause()
+
+    def over() -> int:
+        if not actor.alive:
+            return now_ns()
+        clock = ProcessClock(actor.pid, MONOTONIC)
+        stood_still_us = (now_ns() - began_ns) // 1_000
+        try:
+            clock.set(-stood_still_us)
+            ended_ns = actor.resume()
+            behind_ms = (scene.cast.ask(target, "tell_time")["behind_ns"] - true_ns) / 1e6
+        finally:
+            with suppress(ProcessLookupError):
+                clock.restore()
+        if abs(behind_ms - stood_still_us / 1e3) > CLIENT_WITHIN_MS:
+            raise ClockNotSeen(f"{target} was set {stood_still_us / 1e3:g} ms back, and is {behind_ms:.1f} ms behind")
+        scene.notes[f"{target}.suspend"] = f"its monotonic clock is {behind_ms:.1f} ms behind, by its own clocks"
+        return ended_ns
+
+    return InForce(began_ns, "every thread in state T (/proc)", over)
 
 
 def _set(actor: ActorProcess, by_ms: float) -> ProcessClock:

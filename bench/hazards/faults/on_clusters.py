@@ -4,7 +4,6 @@ A server that is gone was killed (SIGKILL), one that hangs was stopped (SIGSTOP)
 connections and to acknowledge bytes for it, and nothing answers. To a client the second is the worse.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from bench.hazards.faults.targets import leader_last, nodes_of, servers_of
 from bench.hazards.lab.leaders import CLUSTERS
 from bench.hazards.lab.servers import LabServers
 from bench.hazards.scenario import ScenarioError
+from bench.hazards.timeline import now_ns
 
 
 def nodes(scene: Scene, _: str, arguments: Mapping[str, Any]) -> InForce:
@@ -23,7 +23,7 @@ def nodes(scene: Scene, _: str, arguments: Mapping[str, Any]) -> InForce:
         raise ScenarioError(f"nodes are stopped by kill or by hang, not by {how}")
     names = leader_last(servers)[:count]
     if not names:
-        return InForce(time.monotonic_ns(), "no server was to be stopped", None, 0.0, "nodes")
+        return InForce(now_ns(), "no server was to be stopped", None, 0.0, "nodes")
     windows = [servers.kill(name) if how == "kill" else servers.pause(name) for name in names]
     told = "; ".join(window.confirmed for window in windows)
 
@@ -57,7 +57,7 @@ def replication_cut(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
     def over() -> int:
         if servers.replica is replica:
             servers.mend()
-        return time.monotonic_ns()
+        return now_ns()
 
     return InForce(window.began_ns, window.confirmed, over, target=window.target)
 
@@ -78,13 +78,13 @@ def failover(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
     killed = servers.kill(replica.primary.name)
     promoted = replica.promote()
     _move(scene, replica.endpoint.addresses[0])
-    began_ns = time.monotonic_ns()
+    began_ns = now_ns()
     scene.measures["failover_ms"] = (began_ns - killed.began_ns) / 1e6
 
     def over() -> int:
         _move(scene, servers.address(killed.target))
         servers.mend()
-        return time.monotonic_ns()
+        return now_ns()
 
     return InForce(began_ns, f"{killed.confirmed}; {promoted.confirmed}", over, target=killed.target)
 
@@ -92,7 +92,7 @@ def failover(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
 def _elected(scene: Scene, servers: LabServers) -> InForce:
     killed = servers.kill(servers.leader())
     successor = servers.leader()
-    began_ns = time.monotonic_ns()
+    began_ns = now_ns()
     scene.measures["failover_ms"] = (began_ns - killed.began_ns) / 1e6
 
     def over() -> int:

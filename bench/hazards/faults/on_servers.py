@@ -3,13 +3,13 @@
 How a target is named: see `targets`.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from bench.errors import LockbenchError
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.targets import nodes_of, servers_of
+from bench.hazards.timeline import now_ns
 
 
 class NotStruck(LockbenchError):
@@ -45,7 +45,7 @@ def erase(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
         told = servers.spec.erase(servers.endpoint, scene.key)
     except ConnectionError as failed:
         raise NotStruck(f"the entry of {scene.key} could not be erased: {failed}") from failed
-    return InForce(time.monotonic_ns(), told)
+    return InForce(now_ns(), told)
 
 
 def touch(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
@@ -60,4 +60,4 @@ def touch(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
         raise NotStruck(f"the entry of {scene.key} could not be written over: {failed}") from failed
     for moment, numbers in (("before", before), ("after", after)):
         scene.measures.update({f"{name}_{moment}": float(value) for name, value in numbers.items()})
-    return InForce(time.monotonic_ns(), f"written, and read back: {dict(after)}")
+    return InForce(now_ns(), f"written, and read back: {dict(after)}")

@@ -13,6 +13,7 @@ FAULTS: Mapping[str, Strike] = {
     "slow_link": on_actors.slow_link,
     "swallow_reply": on_actors.swallow_reply,
     "client_clock": on_clocks.client_clock,
+    "suspend": on_clocks.suspend,
     "restart": on_servers.restart,
     "erase": on_servers.erase,
     "touch": on_servers.touch,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 
+from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
 from bench.servers import freezing
 from bench.servers.endpoint import Endpoint
@@ -63,7 +64,7 @@ class Replica:
         offset = self.in_step()
         self._link.drop()
         told = f"both at offset {offset}; then the proxy between them forwards nothing"
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         return FaultWindow(kind="partition", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)
 
     def promote(self) -> FaultWindow:
@@ -72,7 +73,7 @@ class Replica:
         What the proxy held back is lost, as it is with a primary that died.
         """
         offset = replication.promote(self._node)
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         self._link.close()
         told = f"role master, at offset {offset}"
         return FaultWindow(kind="failover", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)

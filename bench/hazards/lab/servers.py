@@ -13,6 +13,7 @@ from bench.errors import LockbenchError
 from bench.hazards.lab import disks
 from bench.hazards.lab.leaders import CLUSTERS, quorum_of
 from bench.hazards.lab.replica import Replica
+from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
 from bench.servers import freezing
 from bench.servers.endpoint import Endpoint
@@ -98,7 +99,7 @@ class LabServers:
         """Stop a server where it stands, all its processes. In force once every thread of each is in state T."""
         with self._turn():
             pids = freezing.freeze(self._process(node))
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         told = f"state T, all threads of {_listed(pids)}"
         window = FaultWindow(kind="pause", target=node, began_ns=began_ns, ended_ns=None, confirmed=told)
         self._windows[node] = window
@@ -108,7 +109,7 @@ class LabServers:
         """Let a paused server go on. The window's end is the instant before the first of its processes could run."""
         with self._turn():
             process = self._process(node)
-            ended_ns = time.monotonic_ns()
+            ended_ns = now_ns()
             pids = freezing.thaw(process)
         window = self._windows.pop(node, None)
         if window is None or not pids:
@@ -121,7 +122,7 @@ class LabServers:
         with self._turn():
             pids = freezing.kill(self._process(node))
         told = f"SIGKILL, gone: {_listed(pids)}"
-        window = FaultWindow(kind="kill", target=node, began_ns=time.monotonic_ns(), ended_ns=None, confirmed=told)
+        window = FaultWindow(kind="kill", target=node, began_ns=now_ns(), ended_ns=None, confirmed=told)
         self._windows[node] = window
         return window
 
@@ -134,7 +135,7 @@ class LabServers:
         """
         disks.check(self.spec.name, keep_data)
         self._check_quorum({node.name for node in self._serving()} | set(nodes))
-        began_ns = time.monotonic_ns()
+        began_ns = now_ns()
         with self._turn():
             if not keep_data:
                 for name in nodes:
@@ -142,7 +143,7 @@ class LabServers:
             starting = self._supervisor.launch_again(self.spec, nodes)
         proven = self._supervisor.prove_again(starting, time.monotonic() + self.spec.ready_within_s)
         self.settled()
-        ended_ns = time.monotonic_ns()
+        ended_ns = now_ns()
         return tuple(self._restarted(state, began_ns, ended_ns, keep_data) for state in proven)
 
     def _restarted(self, state: NodeState, began_ns: int, ended_ns: int, keep_data: bool) -> FaultWindow:

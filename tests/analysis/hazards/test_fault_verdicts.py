@@ -300,3 +300,29 @@ def test_safe_means_that_nothing_was_seen(shown: int, of: int, accepted: int, st
     seen = Count(min(shown, of), of)
     verdict = decide(seen, Count(min(accepted, stale), stale), True, Count(0, of))
     assert (verdict is HazardVerdict.SAFE) == (seen.seen == 0 and of > 0)
+
+
+@pytest.mark.parametrize(
+    ("slept_ms", "overlap_ms", "accepted", "verdict", "shown"),
+    [
+        (
+            1600.0,
+            600.0,
+            0,
+            HazardVerdict.SAFE,
+            Count(0, 1),
+        ),  # over as it wakes; before, it could do nothing
+        (1600.0, 1600.0 + 49.0, 0, HazardVerdict.SAFE, Count(0, 1)),
+        (1600.0, 1600.0 + 51.0, 0, HazardVerdict.UNSAFE, Count(1, 1)),  # awake, and still the holder
+        (1600.0, 600.0, 1, HazardVerdict.UNSAFE, Count(1, 1)),  # it wrote first of all
+        (900.0, 0.0, 0, HazardVerdict.NOT_MEASURED, Count(0, 0)),  # a sleep shorter than the lease shows nothing
+        (900.0, 100.0, 0, HazardVerdict.SAFE, Count(0, 1)),  # unless another was granted the lock meanwhile
+    ],
+)
+def test_a_suspended_holder_is_judged_from_its_waking(
+    slept_ms: float, overlap_ms: float, accepted: int, verdict: HazardVerdict, shown: Count
+) -> None:
+    slept = pause(slept_ms, overlap_ms=overlap_ms, accepted=accepted)
+    slept = replace(slept, faults=(window("suspend", slept_ms),))
+    got = verdict_of(records.runs("suspended-client", "redis", slept))
+    assert (got.verdict, got.shown) == (verdict, shown)

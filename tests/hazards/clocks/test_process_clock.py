@@ -44,6 +44,23 @@ def assert_shifted(child: Child, offset_us: int) -> None:
     assert 0 < reading.cpu_ns < 60 * 10**9
 
 
+def test_monotonic_clocks_move_and_no_other() -> None:
+    """As after a suspension: behind CLOCK_BOOTTIME, which is as exact as ever, and so is wall time."""
+    with telling() as child:
+        clock = ProcessClock(child.pid, stub.MONOTONIC)
+        for offset_us in (-1_600_000, -1, -3_600_000_001, 5_000_000):
+            clock.set(offset_us)
+            assert clock.offset_us() == offset_us
+            reading = child.read()
+            assert reading.steady_within["boottime"]
+            assert all(least <= 0.0 <= most for least, most in reading.wall_ms.values()), reading
+            if abs(offset_us) > 1_000_000:
+                moved = {name for name, within in reading.steady_within.items() if not within}
+                assert moved == {"monotonic", "monotonic_raw", "monotonic_coarse"}
+        clock.restore()
+        assert_shifted(child, 0)
+
+
 def test_every_wall_clock_moves_and_no_other() -> None:
     with telling() as child:
         assert_shifted(child, 0)

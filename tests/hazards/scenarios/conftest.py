@@ -2,15 +2,16 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from bench.hazards.checker import check_history
 from bench.hazards.lab.lab import Lab, open_lab
 from bench.hazards.run import carry_out
-from bench.hazards.scenario import load_scenario
+from bench.hazards.scenario import ActorPart, load_scenario
 from bench.records.hazards import HazardChecked, HazardHistory, HazardPlan, Scalar
 from bench.systems.registry import SYSTEMS, server_sets
 
@@ -31,9 +32,16 @@ def play(lab: Lab, tmp_path: Path) -> Iterator[Play]:
     numbers = itertools.count(1)
 
     def played(
-        name: str, system: str, *, full: bool = False, **parameters: Scalar
+        name: str,
+        system: str,
+        *,
+        full: bool = False,
+        actors: Mapping[str, ActorPart] = MappingProxyType({}),
+        **parameters: Scalar,
     ) -> tuple[HazardHistory, HazardChecked]:
+        """`actors` take the place of the scenario's own, for a control."""
         scenario = load_scenario(name)
+        scenario = scenario.model_copy(update={"actors": {**scenario.actors, **actors}})
         assert system in scenario.systems, f"{name} is not about {system}"
         values = {**scenario.parameters, **scenario.per_system.get(system, {}), **parameters}
         plan = HazardPlan(

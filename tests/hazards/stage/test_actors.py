@@ -53,7 +53,7 @@ def place() -> Iterator[Place]:
 def opened(actor: ActorProcess, place: Place) -> None:
     """With the null system, which grants everything and needs no server."""
     request = {"ttl_ms": 500, "call_timeout_ms": 500, "variant": {}, "resource_kind": "referee", "place": dict(place)}
-    endpoint = {"addresses": [], "options": {}, "secrets": {}}
+    endpoint = {"addresses": [], "options": {}, "secrets": {}, "tls": False}
     number = actor.send("open", system_name="null", endpoint=endpoint, **request)
     actor.answer(number, WITHIN_S, never, "opened")
     number = actor.send("begin", key="k", fence=True, rule="below")
