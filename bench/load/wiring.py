@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
+import psutil
 from locust import User, runners
 from locust.env import Environment
 from locust.event import Events
@@ -204,6 +205,8 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
             wiring.check_command_line()
         except BadOptions as wrong:
             _log.error("%s", wrong)
+            for worker in psutil.Process().children():  # of --processes: they would wait for their master for minutes
+                worker.terminate()
             raise SystemExit(_BAD_COMMAND_LINE) from None
         runner.register_message(READY, partial(_on_ready, wiring))
         runner.register_message(CLIMBED, partial(_on_climbed, wiring))

@@ -1,5 +1,6 @@
 """Plain `locust` in the repository's root, as Locust's users know it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -55,11 +56,96 @@ def test_an_option_may_come_from_the_environment() -> None:
 
 @pytest.mark.parametrize(("name", "system"), [("RedisLockUser", "redis"), ("ZooKeeperLockUser", "zookeeper")])
 def test_a_class_drives_its_own_system_and_says_how_to_start_it(tmp_path: Path, name: str, system: str) -> None:
-    done = locust("--headless", "-u", "3", "-r", "3", "--system", "memory", name, LOCKBENCH_HOME=str(tmp_path))
+    done = locust("--headless", "-u", "3", "-r", "3", name, LOCKBENCH_HOME=str(tmp_path))
     assert done.returncode == 1
     told = [line for line in done.stderr.splitlines() if "the test was stopped" in line]
     assert len(told) == 1, done.stderr
     assert f"lockbench up {system}" in told[0]
+
+
+# Locust's own parser with our part, asked about many command lines in one process.
+_PARSED = """
+import contextlib, io, json, sys
+from locust import events
+from bench.load.wiring import install
+from locust.argument_parser import get_parser
+install(events)
+parser = get_parser(default_config_files=[])
+for arguments in json.load(sys.stdin):
+    told = io.StringIO()
+    with contextlib.suppress(SystemExit), contextlib.redirect_stderr(told):
+        parser.parse_args(arguments)
+    print(json.dumps(told.getvalue()))
+"""
+BAD_NUMBERS = [
+    (("-u", "1000000000"), "argument -u/--users: 1000000000 is outside 1..64000"),
+    (("-u", "0"), "argument -u/--users: 0 is outside 1..64000"),
+    (("-u=-3",), "argument -u/--users: -3 is outside 1..64000"),
+    (("-u", "１２"), "argument -u/--users: '１２' is not a whole number"),
+    (("-u", "1_000"), "argument -u/--users: '1_000' is not a whole number"),
+    (("-u", ""), "argument -u/--users: '' is not a whole number"),
+    (("-u", "True"), "argument -u/--users: 'True' is not a whole number"),
+    (("-u", "1e9"), "argument -u/--users: '1e9' is not a whole number"),
+    (("-u", "9" * 9_000), "argument -u/--users: '9999"),
+    (("-r", "nan"), "argument -r/--spawn-rate: nan is outside 0.01..10000"),
+    (("-r", "inf"), "argument -r/--spawn-rate: inf is outside 0.01..10000"),
+    (("-r", "1e9"), "argument -r/--spawn-rate: 1e9 is outside 0.01..10000"),
+    (("-r", "0"), "argument -r/--spawn-rate: 0 is outside 0.01..10000"),
+    (("-r", "１２"), "argument -r/--spawn-rate: '１２' is not a number"),
+    (("-t", "0"), "argument -t/--run-time: 0 is outside 1s..24h"),
+    (("-t", "１２"), "argument -t/--run-time: '１２' is not a length of time"),
+    (("-t", "25h"), "argument -t/--run-time: 25h is outside 1s..24h"),
+    (("--processes", "1000000"), "argument --processes: 1000000 is outside -1..64"),
+    (("--expect-workers", "0"), "argument --expect-workers: 0 is outside 1..64"),
+    (("--web-port", "0"), "argument --web-port/-P: 0 is outside 1..65535"),
+    (("--master-port", "-1"), "argument --master-port: -1 is outside 1..65535"),
+    (("--master-bind-port", "70000"), "argument --master-bind-port: 70000 is outside 1..65535"),
+    *(
+        ((f"--{name}", "１２"), f"argument --{name}: '１２' is not a")
+        for name in ("keys", "ttl-ms", "hold-ms", "timeout-ms", "rate-per-s", "zipf-exponent", "lock-seed", "warmup-s")
+    ),
+    (("--measure-s", "1_0"), "argument --measure-s: '1_0' is not a number"),
+    (("--step-s", "long"), "argument --step-s: 'long' is not a number"),
+]
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    """What the parser says of each of BAD_NUMBERS."""
+    asked = json.dumps([arguments for arguments, _ in BAD_NUMBERS])
+    done = subprocess.run(
+        [sys.executable, "-c", _PARSED], input=asked, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("case", range(len(BAD_NUMBERS)))
+def test_a_number_out_of_bounds_is_refused_by_the_command_line(told: list[str], case: int) -> None:
+    assert BAD_NUMBERS[case][1] in told[case]
+    assert len(told[case].splitlines()) == 1
+    assert len(told[case]) < 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (("--system", "memory", "-u", "1001"), 2, "--users: 1001 is outside 1..1000"),
+        (("--system", "memory", "--processes", "2", "-u", "2001"), 2, "--users: 2001 is outside 1..2000"),
+        (("--system", "memory", "-H", "https://staging.example"), 2, "--host: not used here"),
+        (("--system", "memory", "RedisLockUser"), 1, "--system: RedisLockUser drives redis, not memory"),
+        (("--system", "etcd", "--ttl-ms", "999"), 1, "--ttl-ms: etcd keeps no lease shorter than 1000 ms, not 999"),
+    ],
+)
+def test_a_choice_that_cannot_be_obeyed_is_refused(arguments: tuple[str, ...], exit_code: int, message: str) -> None:
+    done = locust("--headless", *arguments)
+    assert done.returncode == exit_code
+    assert len([line for line in done.stderr.splitlines() if message in line]) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_classes_are_told_to_measure_each_other() -> None:
+    done = locust("--headless", "-t", "1s", "RedisLockUser", "EtcdLockUser", LOCKBENCH_HOME="none")
+    assert "run side by side and share this generator" in done.stderr
 
 
 def test_a_bad_value_ends_in_one_message() -> None:

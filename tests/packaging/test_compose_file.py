@@ -142,6 +142,14 @@ def test_every_port_is_on_loopback_only() -> None:
         assert set(published(name).values()) <= {"127.0.0.1"}, name
 
 
+def test_locusts_page_and_master_can_be_reached_from_outside_their_container() -> None:
+    """Where Locust is started by hand it keeps to loopback."""
+    command = service("locust-master")["command"]
+    assert {"--web-host=0.0.0.0", "--master-bind-host=0.0.0.0"} <= set(command)
+    (published_at,) = service("locust-master")["ports"]
+    assert f"--web-host-display-name=http://{published_at.rpartition(':')[0]}" in command
+
+
 def test_workers_can_be_scaled() -> None:
     worker = service("locust-worker")
     assert not {"container_name", "ports", "hostname"} & worker.keys()
