@@ -82,7 +82,7 @@ def _diagnosis(spec: ServerSpec, supervisor: Supervisor) -> _Diagnosis:
         servers=spec.name,
         nodes=len(spec.node_names),
         source=None if isinstance(source, Missing) else source,
-        version=None if isinstance(found, Missing) else found.version,
+        version=found.version if source == "native" and not isinstance(found, Missing) else None,
         missing=source.what if isinstance(source, Missing) else None,
         install=source.install if isinstance(source, Missing) else None,
     )

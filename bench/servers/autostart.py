@@ -147,9 +147,10 @@ def disable_services(root: Sequence[str], files: Collection[str], say: Say) -> N
     """Turn off, for now and for the next boot, the services among the files of packages that were not there before."""
     units = units_in(files)
     if shutil.which("systemctl") is None:
-        # A container, or another init: Debian's own helpers undo what its maintainer scripts did.
+        # A container, or another init: Debian's own helpers undo what its maintainer scripts did. The first of them
+        # refuses to work outside one, and knows one by this variable.
         for unit in units:
-            _call(root, "deb-systemd-helper", "disable", unit)
+            _call(root, "env", "DPKG_MAINTSCRIPT_PACKAGE=lockbench", "deb-systemd-helper", "disable", unit)
         for name in files:
             if name.startswith("/etc/init.d/"):
                 _call(root, "update-rc.d", Path(name).name, "disable")

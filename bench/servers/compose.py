@@ -6,7 +6,7 @@ Containers get free loopback ports from the engine, so `address` asks for them a
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,18 +63,36 @@ def address(service: str, port: int) -> tuple[str, int]:
     return ("127.0.0.1" if host in ("0.0.0.0", "[::]", "") else host.strip("[]"), int(number))
 
 
-def container(service: str) -> Container:
-    """Which container serves this now. Raises ComposeError when none runs."""
-    told = _compose("ps", "--quiet", "--status", "running", service, within_s=_ASK_WITHIN_S).split()
+def container(service: str, port: int, address: tuple[str, int]) -> Container:
+    """Which container answers for a service at an address. Raises ComposeError when none runs, or another's port is it.
+
+    Containers that are started anew get other ports, and the engine gives the old ones to whom it likes: the Redis
+    that answers at the address of before may be another service's.
+    """
+    told = sorted(containers([service], running=True))
     if len(told) != 1:
         raise ComposeError(f"{len(told)} containers of {service} run, not one: `docker compose ps` shows them")
     seen = json.loads(_docker("inspect", "--type", "container", told[0], within_s=_ASK_WITHIN_S))[0]
+    published = [int(one["HostPort"]) for one in seen["NetworkSettings"]["Ports"].get(f"{port}/tcp") or ()]
+    if address[1] not in published:
+        raise ComposeError(f"{service} was started anew: it is at port {published or 'none'} now, not at {address[1]}")
     return Container(service, seen["Id"], seen["Image"], seen["State"]["StartedAt"])
 
 
-def stop(services: Sequence[str]) -> None:
-    """Stop and remove the containers of these services, and the data in them."""
-    _compose("rm", "--stop", "--force", "--volumes", *services, within_s=_DOWN_WITHIN_S)
+def containers(services: Sequence[str], *, running: bool = False) -> frozenset[str]:
+    """The ids of these services' containers, of those alone that run, or also of those that ended."""
+    which = ("--status", "running") if running else ("--all",)
+    return frozenset(_compose("ps", "--quiet", *which, *services, within_s=_ASK_WITHIN_S).split())
+
+
+def stop(container_ids: Collection[str]) -> list[str]:
+    """Remove those of these containers that are still there, with the data in them; the names of their services."""
+    shown = ("ps", "--all", "--no-trunc", "--format", '{{.ID}} {{.Label "com.docker.compose.service"}}')
+    every = (line.partition(" ") for line in _docker(*shown, within_s=_ASK_WITHIN_S).splitlines())
+    found = {one: service for one, _, service in every if one in container_ids}
+    if found:
+        _docker("rm", "--force", "--volumes", *sorted(found), within_s=_DOWN_WITHIN_S)
+    return sorted(found.values())
 
 
 def down() -> None:

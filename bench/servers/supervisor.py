@@ -26,6 +26,8 @@ from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, hom
 
 _STOP_WITHIN_S = 15.0
 _TOLD_MOST = 300  # characters of a stranger's words: a web server answers with a whole page
+# Debian 12's docker-compose is version 1, another program that `docker compose` does not find.
+_COMPOSE_INSTALL = "sudo apt-get install docker.io docker-compose-v2 (Ubuntu) or docker.io docker-compose (Debian 13)"
 _SOURCES_ASKED = ("url", "compose", "native")
 Progress = Callable[[str], None]
 
@@ -91,7 +93,7 @@ class Supervisor:
             return "compose"
         if isinstance(found, Missing):
             return found
-        return Missing("a Docker engine that answers `docker compose`", "sudo apt-get install docker.io docker-compose")
+        return Missing("a Docker engine that answers `docker compose`", _COMPOSE_INSTALL)
 
     def require(self, specs: Sequence[ServerSpec]) -> None:
         """Raise ServersError, saying how to install it, for the first set that nothing here can serve."""
@@ -110,6 +112,7 @@ class Supervisor:
         with exclusive(self.home, "supervisor"):
             running: dict[str, RunningSet] = {}
             started: list[Starting] = []
+            composed: list[ServerSpec] = []
             try:
                 missing: list[tuple[ServerSpec, str]] = []
                 for spec in specs:
@@ -119,9 +122,12 @@ class Supervisor:
                     else:
                         missing.append((spec, self._served_by(spec)))
                 self._claim_ports([spec for spec, source in missing if source == "native"])
+                composed += [spec for spec, source in missing if source == "compose"]
                 # What is not ours comes first: should it not answer, nothing was started in vain.
                 for spec, source in sorted(missing, key=lambda entry: _SOURCES_ASKED.index(entry[1])):
                     progress(f"{'asking' if source == 'url' else 'starting'} {spec.title} ({source})")
+                    if [spec] == composed[:1]:
+                        self._start_containers(composed)  # all in one go: the wait is for their first health checks
                     if source == "native":
                         self._launch(spec, started)
                     else:
@@ -134,6 +140,8 @@ class Supervisor:
                 with uninterrupted("stopping the servers that were just started"):
                     for starting in started:
                         self._stop_nodes(starting.spec, starting.nodes)
+                    for spec in composed:
+                        self._stop_containers(spec)
                 raise
             return {spec.name: running[spec.name] for spec in specs}
 
@@ -229,7 +237,6 @@ class Supervisor:
     def _attach(self, spec: ServerSpec, source: str) -> RunningSet:
         """Servers that are not our processes: the user's own, or containers."""
         if source == "compose":
-            compose.up(spec.compose_services)
             addresses = tuple(compose.address(service, spec.compose_port) for service in spec.compose_services)
         else:
             addresses = self._foreign_endpoint(spec).addresses
@@ -253,6 +260,29 @@ class Supervisor:
         StateFile(self.home, spec.name).write(source, states)
         return self._running(spec, source, states)
 
+    def _start_containers(self, specs: Sequence[ServerSpec]) -> None:
+        """Have the containers up, and note those that did not run before: only they are ours to stop again."""
+        before = {spec.name: compose.containers(spec.compose_services, running=True) for spec in specs}
+        try:
+            compose.up([service for spec in specs for service in spec.compose_services])
+        finally:
+            for spec in specs:
+                note = self._containers_note(spec)
+                note.parent.mkdir(parents=True, exist_ok=True)
+                note.write_text("\n".join(compose.containers(spec.compose_services) - before[spec.name]))
+
+    def _stop_containers(self, spec: ServerSpec) -> list[str]:
+        """Remove the containers that a lockbench of this home started; those that somebody else had up stay."""
+        note = self._containers_note(spec)
+        ours = note.read_text().split() if note.exists() else []
+        stopped = compose.stop(ours) if ours else []
+        note.unlink(missing_ok=True)
+        StateFile(self.home, spec.name).remove()
+        return stopped
+
+    def _containers_note(self, spec: ServerSpec) -> Path:
+        return StateFile(self.home, spec.name).folder / "containers"
+
     def _foreign_endpoint(self, spec: ServerSpec) -> Endpoint:
         url = self.settings.of(spec.name).url
         if url is None:
@@ -263,8 +293,11 @@ class Supervisor:
         """Who answers at a node now. A container's id is added to what the server in it says."""
         if source == "url":
             return self._identify(spec, state)
-        identity = spec.prove(state.node, _pid(state))
-        return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
+        if source == "native":
+            return spec.prove(state.node, _pid(state))
+        # First whose the address is: another service's server would give a good proof of itself.
+        container = compose.container(state.node.name, spec.compose_port, (state.node.host, state.node.port))
+        return f"{spec.prove(state.node, None)} in {container}"
 
     def _identify(self, spec: ServerSpec, state: NodeState) -> str:
         """Each node of the user's own is asked by itself: a client of several is content with some of them."""
@@ -296,7 +329,10 @@ class Supervisor:
         """Bring a running set to a server variant, before a run. Foreign servers are never reconfigured."""
         running = self.running(spec)
         if running.source != "url":
-            spec.configure([state.node for state in running.nodes], variant)
+            try:
+                spec.configure([state.node for state in running.nodes], variant)
+            except NotReady as silent:
+                raise ServersError(f"{spec.title} could not be brought to its settings: {silent}") from silent
         elif variant:
             raise ServersError(f"{spec.title} is yours ({running.endpoint}): lockbench does not change its settings")
 
@@ -384,10 +420,8 @@ class Supervisor:
 
     def _stop_strays(self, spec: ServerSpec) -> list[str]:
         known = StateFile(self.home, spec.name).read()
-        if known is not None and known[0] == "compose":
-            compose.stop(spec.compose_services)
-            StateFile(self.home, spec.name).remove()
-            return list(spec.compose_services)
+        if (known is not None and known[0] == "compose") or self._containers_note(spec).exists():
+            return self._stop_containers(spec)
         # The pid files are read, not only the state: after a crash in the middle of `up` they are the fuller record.
         folders = [self._node_folder(spec, name) for name in spec.node_names]
         placeholder = [NodeState(Node(folder.name, {"client": 0}, folder / "data"), "", folder) for folder in folders]

@@ -76,10 +76,15 @@ def _from_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield "storage", "memory"
 
 
+def substituted(word: str, **variables: str) -> str:
+    """As Compose fills in `${NAME:-default}`."""
+    return re.sub(r"\$\{(\w+):-(.*?)\}", lambda found: variables.get(found[1], found[2]), word)
+
+
 def published(name: str) -> Mapping[int, str]:
     """Container port -> the address that it is published on."""
     ports = {}
     for line in service(name).get("ports", ()):
-        host, _, rest = str(line).partition(":")
+        host, _, rest = substituted(str(line)).partition(":")
         ports[int(rest.rpartition(":")[2])] = host
     return ports

@@ -218,7 +218,9 @@ def test_only_enabled_units_of_the_new_packages_are_disabled(tmp_path: Path, mon
 
 def test_without_systemd_debian_s_helpers_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     note = '#!/bin/sh\necho "$0 $*" >>"$CALLS"\n'
-    calls = fake(tmp_path, monkeypatch, {"deb-systemd-helper": note, "update-rc.d": note}, only=True)
+    helper = note.replace("\n", '\n[ -n "$DPKG_MAINTSCRIPT_PACKAGE" ] || exit 1\n', 1)  # as the real one does
+    calls = fake(tmp_path, monkeypatch, {"deb-systemd-helper": helper, "update-rc.d": note}, only=True)
+    (tmp_path / "env").symlink_to("/usr/bin/env")
     disable_services((), ["/lib/systemd/system/redis-server.service", "/etc/init.d/redis-server"], quiet)
     assert calls.read_text(encoding="utf-8").splitlines() == [
         f"{tmp_path}/deb-systemd-helper disable redis-server.service",

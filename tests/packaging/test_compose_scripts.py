@@ -85,8 +85,8 @@ def dynamodb_health(port: int) -> int:
     return subprocess.run(words, stderr=subprocess.DEVNULL, timeout=20, check=False).returncode
 
 
-@pytest.mark.parametrize(("status", "healthy"), [(400, True), (200, False), (503, False)])
-def test_dynamodb_is_healthy_when_it_refuses_an_unsigned_request(status: int, healthy: bool) -> None:
+@pytest.mark.parametrize(("status", "healthy"), [(400, True), (200, True), (404, True), (500, False), (503, False)])
+def test_dynamodb_is_healthy_when_it_answers_an_unsigned_request(status: int, healthy: bool) -> None:
     server = HTTPServer(("127.0.0.1", 0), type("Told", (Answer,), {"status": status}))
     serving = threading.Thread(target=server.serve_forever)
     serving.start()

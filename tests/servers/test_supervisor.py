@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from bench.servers.ports import PortTaken, claim_ports, free_ports
 from bench.servers.process import ProcessId
 from bench.servers.readiness import Died, TooLate
 from bench.servers.settings import ServerSettings, Settings
-from bench.servers.spec import WrongServer
+from bench.servers.spec import Node, NotReady, WrongServer
 from bench.servers.state import HomeBusy, exclusive
 from bench.servers.supervisor import NotRunning, ServersError, Supervisor
 from tests.processes import running_in
@@ -69,6 +70,16 @@ def test_a_server_that_never_listens_is_stopped(supervisor: Supervisor) -> None:
     with pytest.raises(TooLate, match="toy-1 was not ready in time"):
         supervisor.up([SilentServers()])
     assert not running_in(supervisor.home)
+
+
+def test_a_server_that_does_not_take_its_settings_is_a_message(supervisor: Supervisor) -> None:
+    class Deaf(ToyServers):
+        def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
+            raise NotReady("toy-1 at 127.0.0.1:1: Timeout reading from socket")
+
+    supervisor.up([TOY])
+    with pytest.raises(ServersError, match="Toy could not be brought to its settings: toy-1 at"):
+        supervisor.configure(Deaf(), {})
 
 
 def test_a_missing_server_names_the_command(tmp_path: Path) -> None:
