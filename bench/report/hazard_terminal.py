@@ -1,4 +1,4 @@
-"""A hazard campaign on the terminal, in tables that fit 100 columns: each scenario, and then the verdicts."""
+"""A hazard campaign on the terminal, in tables of 100 columns, or one cell below the other where there is less room: each scenario, and then the verdicts."""
 
 from collections.abc import Iterable
 
@@ -11,6 +11,7 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.tokens import TokenVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import SCENARIOS as WINDOW_SCENARIOS
+from bench.report.fitting import Fitting
 from bench.report.formats import NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
 from bench.report.hazard_verdicts import COUNTED, MEANINGS, WINDOW_HEADER, Block, blocks, count_words, window_lines
@@ -90,7 +91,7 @@ def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
         told = bool(row.void) or before is None or first or before.verdict != row.verdict
         table.add_row(*_cells(one, row, len(notes), first=first, told=told))
         before = row
-    yield table
+    yield Fitting(table)
     for number, note in enumerate(notes, 1):
         yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))
 
@@ -173,7 +174,7 @@ def _window(hazards: HazardEvidence) -> RenderableType:
         )
     for line in window_lines(hazards):
         table.add_row(*line)
-    return table
+    return Fitting(table)
 
 
 def _verdicts(block: Block) -> RenderableType:
@@ -195,4 +196,4 @@ def _verdicts(block: Block) -> RenderableType:
                 words.append(f"\n{count}", style="dim")
             cells.append(words)
         table.add_row(fault, *cells)
-    return table
+    return Fitting(table)

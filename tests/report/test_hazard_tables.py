@@ -12,6 +12,7 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.claims_table import safety_rows
 from bench.report.comparison import build_comparison
+from bench.report.fitting import WIDTH
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.hazard_markdown import hazards_markdown
 from bench.report.hazard_page import hazards_page
@@ -20,7 +21,6 @@ from bench.report.hazard_terminal import hazard_terminal
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.limits import limits
 from bench.report.table_model import Footnotes
-from bench.report.terminal import WIDTH
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
 
