@@ -1,4 +1,4 @@
-"""A hazard campaign on the terminal, in tables of 100 columns, or one cell below the other where there is less room: each scenario, and then the verdicts."""
+"""A hazard campaign on the terminal, in tables of 100 columns: each scenario, and then the verdicts."""
 
 from collections.abc import Iterable
 

@@ -46,9 +46,8 @@ def claims_terminal(evidence: Evidence) -> RenderableType:
     for row in rows:
         verdict = Styled(str(row.verdict), style=_VERDICT_STYLES[row.verdict])
         table.add_row(row.id, row.system, row.claimed, row.measured, verdict, row.why)
-    return Group(
-        Fitting(table), Styled(f"{tally(rows)}; {len(untested(evidence))} claims not measured by this campaign.")
-    )
+    missing = len(untested(evidence))
+    return Group(Fitting(table), Styled(f"{tally(rows)}; {missing} claims not measured by this campaign."))
 
 
 def _parts(comparison: Comparison) -> Iterable[RenderableType]:
