@@ -97,7 +97,7 @@ def scenarios(hazards: HazardEvidence, *chosen: str) -> Shown:
 def hazard_claims(hazards: HazardEvidence) -> Shown:
     """What becomes of the claims about safety."""
     rows = safety_rows(hazards)
-    told = "\n".join(f"{row.id} {row.system}: {row.verdict}. {row.why}" for row in rows)
+    told = "\n".join(f"{row.id} {row.system}: {row.shown}. {row.why}" for row in rows)
     return Shown(page.claim_rows_fragment(rows), told)
 
 

@@ -44,7 +44,7 @@ def claims_terminal(evidence: Evidence) -> RenderableType:
     ):
         table.add_column(header, width=width, overflow="fold")
     for row in rows:
-        verdict = Styled(str(row.verdict), style=_VERDICT_STYLES[row.verdict])
+        verdict = Styled(row.shown, style="" if row.favourable else _VERDICT_STYLES[row.verdict])
         table.add_row(row.id, row.system, row.claimed, row.measured, verdict, row.why)
     missing = len(untested(evidence))
     return Group(Fitting(table), Styled(f"{tally(rows)}; {missing} claims not measured by this campaign."))
