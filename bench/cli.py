@@ -1,17 +1,20 @@
 """The `lockbench` command. Each subcommand's work is in bench/commands/; here is what they share: how they end.
 
-Exit codes: 0 done; 1 an expected failure, told in one message; 2 wrong usage; 130 Ctrl-C; 143 ended by SIGTERM.
+Exit codes: 0 done; 1 an expected failure, told in one message; 2 wrong usage; 130 Ctrl-C; 143 ended by SIGTERM;
+129 its terminal was closed.
 """
 
-import signal
 import sys
-from types import FrameType
+from typing import NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from bench import __version__
 from bench.commands import calibrate, campaigns, hazards, reports, servers
+from bench.commands.endings import end_in_order
+from bench.commands.streams import mend_streams
 from bench.errors import LockbenchError
 
 app = typer.Typer(
@@ -41,18 +44,26 @@ def _root(
     """Common options."""
 
 
-def _ended(number: int, _frame: FrameType | None) -> None:
-    # As an exception the signal runs every `finally`: servers are stopped and the unfinished run stays marked.
-    Console(stderr=True).print("interrupted; finished runs are kept", highlight=False)
-    raise SystemExit(128 + number)
-
-
 def main() -> None:
     """Entry point of the `lockbench` command."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ended)
+    output = mend_streams()
+    end_in_order()
     try:
         app()
     except LockbenchError as failure:
-        Console(stderr=True).print(f"[bold red]error:[/] {failure}", highlight=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(str(failure))
+    except OSError as refused:
+        # What the machine refuses at a place that no room has a word of its own for.
+        _fail(f"{refused.filename}: {refused.strerror}" if refused.filename else str(refused))
+    except SystemExit as end:
+        sys.stdout.flush()
+        if end.code or output.problem is None:
+            raise
+        if output.left:
+            sys.exit(1)
+        _fail(f"standard output: {output.problem}: what was printed is lost")
+
+
+def _fail(message: str) -> NoReturn:
+    Console(stderr=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    sys.exit(1)

@@ -1,10 +1,29 @@
-"""Finding what a test left running."""
+"""Starting processes with the signals that a terminal would give them, and finding what a test left running."""
 
 import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+
+
+@contextmanager
+def default_in_children(*numbers: signal.Signals) -> Iterator[None]:
+    """What is started in the block has the default action for these signals, also where this process ignores them.
+
+    execve(2) passes on what is ignored, and resets what is handled: so it is handled here, by doing nothing.
+    """
+    ignored = [number for number in numbers if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def running_in(folder: Path) -> list[psutil.Process]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from bench.analysis import names
 from bench.analysis.cells import Cell, cells_named, cells_of
 from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -53,6 +54,12 @@ class Evidence:
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
         return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50, self.hazards)
+
+    @cached_property
+    def headline(self) -> tuple[str, ...]:
+        """The headline systems that the campaign is about, measured or not: of a chosen few, only those."""
+        planned = {run.system for run in self.campaign.runs}
+        return tuple(name for name in names.headline() if name in planned)
 
     @cached_property
     def systems(self) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from bench.records.store import CampaignFolder, HazardFolder, Store, StoreError
+from bench.records.store import NO_HAZARDS as NO_HAZARDS
+from bench.records.store import REFERENCE as REFERENCE
+from bench.records.store import CampaignFolder, HazardFolder, Store, StoreError, is_file
 
 CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
 DATA_VARIABLE = "LOCKBENCH_DATA"
 HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
-REFERENCE = "reference"
 FIGURES = "figures"  # renderings of the reference campaign
-NO_HAZARDS = "none"  # what HAZARDS_VARIABLE says where a report is to leave hazards out
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 _MARK = Path("data") / "claims.csv"
 
@@ -57,16 +57,23 @@ def find_campaign(name: str | None = None, root: Path | None = None) -> Campaign
     With neither, the latest campaign is taken, and the reference campaign where nothing was measured yet. Raises
     StoreError, with the names that exist, when a campaign was named and is not there.
     """
-    asked = name or os.environ.get(CAMPAIGN_VARIABLE) or "latest"
+    asked = _named(name) or os.environ.get(CAMPAIGN_VARIABLE) or "latest"
     if asked == REFERENCE:
         return reference_campaign(root)
-    if (Path(asked) / "campaign.json").is_file():
+    if is_file(Path(asked) / CampaignFolder.plan_file):
         return CampaignFolder(Path(asked).resolve())
     store = runs_store(root)
     # Only `latest` falls back: a campaign that was named must never be replaced by another without a word.
     if asked == "latest" and not (store.root / "latest" / "campaign.json").exists():
         return reference_campaign(root)
     return store.open(asked)
+
+
+def _named(name: str | None) -> str | None:
+    """What was asked for by name. An empty name is a mistake (a variable that is not set), and never the latest."""
+    if name is not None and not name.strip():
+        raise StoreError("an empty name names no campaign: leave the option out for the latest")
+    return name
 
 
 def reference_hazards(root: Path | None = None) -> HazardFolder | None:
@@ -81,13 +88,13 @@ def find_hazards(name: str | None = None, root: Path | None = None) -> HazardFol
     As `find_campaign`, with LOCKBENCH_HAZARDS and `latest-hazards`. Raises StoreError, with the names that exist, when
     a campaign was named and is not there.
     """
-    asked = name or os.environ.get(HAZARDS_VARIABLE) or HazardFolder.latest
+    asked = _named(name) or os.environ.get(HAZARDS_VARIABLE) or HazardFolder.latest
     if asked == REFERENCE:
         found = reference_hazards(root)
         if found is None:
             raise StoreError(f"no hazard campaign in data/{REFERENCE}/{HAZARDS}: copy a finished one's folder there")
         return found
-    if (Path(asked) / HazardFolder.plan_file).is_file():
+    if is_file(Path(asked) / HazardFolder.plan_file):
         return HazardFolder(Path(asked).resolve())
     store = runs_store(root)
     # Only the latest falls back: a campaign that was named must never be replaced by another without a word.
@@ -103,7 +110,7 @@ def hazards_beside(campaign: CampaignFolder, name: str | None = None, root: Path
     reference's own, and any other with the latest of its store: never with one from another machine that nobody asked
     for. Raises StoreError as `find_hazards` does.
     """
-    asked = name or os.environ.get(HAZARDS_VARIABLE)
+    asked = _named(name) or os.environ.get(HAZARDS_VARIABLE)
     if asked == NO_HAZARDS:
         return None
     if asked:

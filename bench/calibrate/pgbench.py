@@ -11,8 +11,9 @@ from typing import Self
 from bench.calibrate.programs import NativeToolFailed, find_program, run_program, version_of
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
+from bench.systems.postgres_row.ambient import PREFIX
 from bench.systems.postgres_row.connect import server_settings
-from bench.systems.postgres_row.session import Session
+from bench.systems.postgres_row.session import Session, as_options
 from bench.systems.postgres_row.statements import BEGIN, COMMIT, CREATE, SEQUENCE
 
 INSTALL = "sudo apt-get install postgresql  (or postgresql-contrib, where pgbench is a package of its own)"
@@ -66,7 +67,7 @@ class Pgbench:
             options = ["-n", "-M", "prepared", "-f", str(script), "-c", str(clients), "-j", "1", "-T", str(_LENGTH_S)]
             if clients == 1:  # a line for each transaction, which would slow a saturated pgbench down
                 options += ["-l", f"--log-prefix={folder}/transactions"]
-            text = run_program([self.path, *options], self._environment())
+            text = run_program([self.path, *options], self._environment(), hidden=PREFIX)
             spent_us = [
                 int(line.split()[2])
                 for path in Path(folder).glob("transactions.*")
@@ -77,7 +78,6 @@ class Pgbench:
     def _environment(self) -> Mapping[str, str]:
         """libpq's variables: the password is in no argument list, and the session has the adapter's settings."""
         ((host, port),) = self.endpoint.addresses
-        settings = server_settings(ClientOptions()).items()
         return {
             "PGHOST": host,
             "PGPORT": str(port),
@@ -86,7 +86,7 @@ class Pgbench:
             "PGPASSWORD": self.endpoint.secrets["password"],
             "PGSSLMODE": "disable",
             "PGGSSENCMODE": "disable",
-            "PGOPTIONS": " ".join(f"-c {name}={value}" for name, value in settings),
+            "PGOPTIONS": as_options(server_settings(ClientOptions())),
         }
 
 

@@ -29,9 +29,13 @@ def find_program(name: str, beside: str | None, install: str) -> str:
     raise NativeToolFailed(f"calibrating needs {name}, which is not installed. Install it with: {install}")
 
 
-def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """What a program printed. It ends with this process's interest in it: killed on Ctrl-C. Raises NativeToolFailed."""
+def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = None, hidden: str | None = None) -> str:
+    """What a program printed. It ends with this process's interest in it: killed on Ctrl-C. Raises NativeToolFailed.
+
+    Variables of ours whose names begin with `hidden` are not shown to it.
+    """
     name = Path(argv[0]).name
+    seen = {name: value for name, value in os.environ.items() if hidden is None or not name.startswith(hidden)}
     try:
         done = subprocess.run(
             argv,
@@ -40,7 +44,7 @@ def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = Non
             text=True,
             timeout=_WITHIN_S,
             check=False,
-            env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            env={**seen, "LC_ALL": "C", **(environment or {})},
         )
     except subprocess.TimeoutExpired:
         raise NativeToolFailed(f"{name} did not end within {_WITHIN_S:.0f} s") from None

@@ -63,11 +63,13 @@ def run_campaign(
     way, Ctrl-C included; servers that were up before stay up.
     """
     specs = server_sets(tuple(system(plan.system) for plan in campaign.runs))
-    with exclusive(supervisor.home, "campaign"), servers_up(supervisor, specs, keep_servers, progress):
-        progress("looking at this machine")
-        folder = store.start_campaign(campaign, capture_environment(supervisor.home))
-        with folder.held():
-            return finish_runs(folder, campaign.runs, supervisor, specs, progress, on_run_end)
+    with exclusive(supervisor.home, "campaign"):
+        store.require_room(campaign.campaign_id)
+        with servers_up(supervisor, specs, keep_servers, progress):
+            progress("looking at this machine")
+            folder = store.start_campaign(campaign, capture_environment(supervisor.home))
+            with folder.held():
+                return finish_runs(folder, campaign.runs, supervisor, specs, progress, on_run_end)
 
 
 def finish_runs(

@@ -57,6 +57,7 @@ def run_hazards(
     end when a run failed; later runs still ran.
     """
     with exclusive(supervisor.home, "campaign"):
+        store.require_room(campaign.campaign_id)
         require_servers(supervisor.home, _server_specs(campaign.runs, _scenarios_of(campaign.runs)))
         progress("looking at this machine")
         folder = store.start_hazards(campaign, capture_environment(supervisor.home))

@@ -1,11 +1,13 @@
 """`lockbench calibrate`: is the instrument lighter than what it measures?"""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.table import Table
 
+from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
 from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
@@ -32,8 +34,9 @@ def calibrate(
     """
     from bench.calibrate.calibrate import calibrate as carry_out
 
-    if save is not None and not save.parent.is_dir():
-        raise LockbenchError(f"--save: there is no folder {save.parent}: make it first")
+    if save is not None:
+        _require_writable(save)
+    say_how_to_end()
     supervisor = Supervisor.default()
     if not ERR.is_terminal:
         ERR.print(f"calibrating with {pairs} pairs: about {30 + 40 * pairs} s", highlight=False)
@@ -57,6 +60,19 @@ def calibrate(
         print_json(document(calibration))
     else:
         _show(calibration)
+
+
+def _require_writable(save: Path) -> None:
+    """Refuse now what would be refused in a few minutes."""
+    if not save.parent.is_dir():
+        raise LockbenchError(f"--save: there is no folder {save.parent}: make it first")
+    if save.is_dir():
+        raise LockbenchError(f"--save: {save} is a folder: name a file in it")
+    try:
+        with tempfile.TemporaryFile(dir=save.parent):
+            pass
+    except OSError as refused:
+        raise LockbenchError(f"--save: {save.parent} cannot be written into: {refused.strerror}") from refused
 
 
 def document(calibration: Calibration) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import typer
 
+from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, campaign_progress
 from bench.errors import LockbenchError
 from bench.records.schema import RunState
@@ -29,6 +30,7 @@ class _End(Protocol):
 @contextmanager
 def shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[_End], None]]]:
     """A bar over runs. Yields what shows the step that is under way, and what counts a run that ended."""
+    say_how_to_end()
     with campaign_progress() as bar:
         task = bar.add_task("starting", total=total)
 

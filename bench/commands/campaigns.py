@@ -2,20 +2,17 @@
 
 import secrets
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import typer
 
 from bench.campaign.modes import FULL, QUICK, WORKLOADS, choose_systems, choose_workloads, plan_runs
 from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
+from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.errors import LockbenchError
-from bench.records.store import CampaignFolder, Store
+from bench.records.store import CampaignFolder, Store, require_name
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import HEADLINE, server_sets
-
-if TYPE_CHECKING:
-    pass
 
 _SYSTEMS = typer.Option(["all"], "--system", "-s", help=f"Systems, or all: {', '.join(HEADLINE)}, ...")
 _WORKLOADS = typer.Option(["all"], "--workload", "-w", help=f"{', '.join(WORKLOADS)}, or all.")
@@ -35,9 +32,13 @@ def run(
     workloads: list[str] = _WORKLOADS,
     quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
     full: bool = typer.Option(False, "--full", help="Enough runs for intervals; takes about an hour."),
-    repetitions: int = typer.Option(0, "--repetitions", "-n", min=0, help="Runs of each cell; 0: as the mode says."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the order and of every run; 0: a new one."),
-    name: str = typer.Option("", "--name", help="Name of the campaign; default: date, time and mode."),
+    repetitions: int | None = typer.Option(
+        None, "--repetitions", "-n", min=1, max=1000, help="Runs of each cell. Default: as the mode says."
+    ),
+    seed: int | None = typer.Option(
+        None, "--seed", min=0, help="Seed of the order and of every run. Default: a new one."
+    ),
+    name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
     keep_servers: bool = typer.Option(False, "--keep-servers", help="Leave the servers up afterwards."),
     as_json: bool = typer.Option(False, "--json", help="Print the campaign's folder and its runs' states as JSON."),
 ) -> None:
@@ -64,14 +65,15 @@ def run(
     if quick and full:
         raise LockbenchError("--quick and --full exclude each other: choose one")
     mode = FULL if full else QUICK
-    campaign_id = name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}"
-    chosen_seed = seed or secrets.randbits(31)
+    campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}" if name is None else name
+    require_name(campaign_id)
+    chosen_seed = secrets.randbits(31) if seed is None else seed
     runs = plan_runs(
         campaign_id,
         choose_systems(systems),
         choose_workloads(workloads, mode),
         mode,
-        repetitions or mode.repetitions,
+        mode.repetitions if repetitions is None else repetitions,
         chosen_seed,
     )
     if mode is FULL:
@@ -96,8 +98,13 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
     states = {run.plan.run_id: run.state for run in folder.runs()}
     if as_json:
         print_json({"campaign": str(folder.path), "runs": states})
-    else:
-        OUT.print(f"{len(states)} runs in {folder.path}; `lockbench report` shows the table", highlight=False)
+        return
+    from bench.analysis.evidence import Evidence
+    from bench.report.terminal import comparison_terminal
+
+    OUT.print(comparison_terminal(Evidence.load(folder, hazards=None)))
+    told = f"{len(states)} run{'s' if len(states) > 1 else ''} in {folder.path}"
+    OUT.print(f"{told}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
 
 
 _OF_A_PLAN = {
@@ -114,8 +121,11 @@ def live(
 
     Example: lockbench live --system etcd
     """
-    from bench.load.live import run_live
+    from bench.load.live import require_port, run_live
 
+    choose_systems([system])
+    require_port(port)
+    say_how_to_end()
     supervisor = Supervisor.default()
     specs = server_sets(choose_systems(["all"]))
     with steps("starting servers") as show:

@@ -9,7 +9,7 @@ from rich.table import Table
 from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume
 from bench.commands.terminal import OUT, print_json
 from bench.errors import LockbenchError
-from bench.records.store import HazardFolder, Store
+from bench.records.store import HazardFolder, Store, require_name
 from bench.servers.supervisor import Supervisor
 
 app = typer.Typer(help="Pause, kill, cut off and clock-shift real lock holders, and see who wrote what.")
@@ -47,10 +47,12 @@ def run(
     full: bool = typer.Option(
         False, "--full", help="Larger grids, most of them six times; takes a while, and can be resumed."
     ),
-    repetitions: int = typer.Option(0, "--repetitions", "-n", min=0, help="How often; 0: as the mode says."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the order; 0: a new one."),
-    name: str = typer.Option("", "--name", help="Name of the campaign; default: date, time and mode."),
-    resume: str = typer.Option("", "--resume", help="Go on with this campaign (latest-hazards: the last one)."),
+    repetitions: int | None = typer.Option(
+        None, "--repetitions", "-n", min=1, max=1000, help="How often. Default: as the mode says."
+    ),
+    seed: int | None = typer.Option(None, "--seed", min=0, help="Seed of the order. Default: a new one."),
+    name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
+    resume: str | None = typer.Option(None, "--resume", help="Go on with this one (latest-hazards: the last)."),
     as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
     """Play scenarios on servers of the lab's own and print what came of each run.
@@ -64,7 +66,7 @@ def run(
 
     if quick and full:
         raise LockbenchError("--quick and --full exclude each other: choose one")
-    if resume:
+    if resume is not None:
         refuse_a_second_plan(context, _OF_A_PLAN)
         folder = Store.default().open_hazards(resume)
         left = hazards_left(folder)
@@ -76,15 +78,16 @@ def run(
     if not scenarios:
         raise LockbenchError("name a scenario, or all: `lockbench hazard list` shows them")
     mode = FULL if full else QUICK
-    campaign_id = name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hazards-{mode}"
+    campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hazards-{mode}" if name is None else name
+    require_name(campaign_id)
     wanted = [one.strip() for one in systems.split(",") if one.strip()]
     campaign = plan_hazards(
         campaign_id,
         choose_scenarios(scenarios),
         wanted,
         mode,
-        repetitions or None,
-        seed or secrets.randbits(31),
+        repetitions,
+        secrets.randbits(31) if seed is None else seed,
     )
     going_on = told_how_to_resume(campaign_id, HazardFolder, _resume(campaign_id))
     with going_on, shown_runs(len(campaign.runs)) as (step, ended):

@@ -56,10 +56,19 @@ def report(
             OUT.print(str(path), highlight=False, soft_wrap=True)
         return
     folder = find_campaign(campaign)
-    if folder.path == project_root() / "data" / REFERENCE:
-        raise LockbenchError("data/reference is committed: render it with --reference, or export it to another folder")
-    target = folder.path / "report"
     lab = _hazards(folder, hazards, no_hazards)
+    if folder.path == project_root() / "data" / REFERENCE:
+        with steps("reading the runs"):
+            evidence = Evidence.load(folder, hazards=lab)
+        OUT.print(comparison_terminal(evidence))
+        OUT.print(
+            "data/reference is committed, and nothing is written into it: "
+            "`lockbench export DIR --campaign reference` writes tables and figures",
+            highlight=False,
+            soft_wrap=True,
+        )
+        return
+    target = folder.path / "report"
     with steps("reading the runs") as show:
         evidence = Evidence.load(folder, hazards=lab)
         show("drawing tables and figures")

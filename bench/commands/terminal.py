@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 # A pipe or a file is as wide as COLUMNS says (rich reads it where no width is given), else as our tables are.
 _WIDTH = None if os.environ.get("COLUMNS", "").isdigit() else 100
-OUT = Console(width=None if sys.stdout.isatty() else _WIDTH)
-ERR = Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH)
+OUT = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else _WIDTH)
+ERR = Console(stderr=True, width=None if sys.stderr is not None and sys.stderr.isatty() else _WIDTH)
 
 
 def print_json(value: object) -> None:

@@ -10,9 +10,12 @@ import os
 from collections.abc import Mapping
 
 from bench.errors import LockbenchError
+from bench.load.options import BadOptions, LoadSettings
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import NotRunning, Supervisor
+from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.registry import System
+from bench.systems.wait import Wait
 
 
 class NoEndpoint(LockbenchError):
@@ -40,6 +43,30 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
         return Supervisor.default().endpoint(spec)
     except NotRunning as down:
         raise NoEndpoint(str(down)) from down
+
+
+def not_reached(refused: ConnectionError) -> str:
+    """What a user is told when servers do not answer."""
+    return f"{str(refused).rstrip('.')}. `lockbench status` shows which servers are up, `lockbench up` starts them"
+
+
+def check_served(entry: System, settings: LoadSettings) -> None:
+    """Take one lock that nobody wants, from this process, and give it back. Raises BadOptions when that cannot be done
+    with these settings: no servers, or servers that shorten or lengthen the lease.
+    """
+    try:
+        with entry.client_class.open(endpoint_of(entry), settings.client_options(entry)) as client:
+            answer = client.acquire(settings.key_of_probe(0), settings.ttl_ms, 0, Wait("try"))
+            if isinstance(answer, Grant):
+                client.release(answer)
+    except ConnectionError as refused:
+        raise BadOptions(not_reached(refused)) from refused
+    except (LockbenchError, ValueError) as refused:
+        raise BadOptions(str(refused)) from refused
+    if isinstance(answer, Refusal) and answer.outcome is not Outcome.BUSY:
+        raise BadOptions(f"{entry.title} does not lock: {answer.reason}")
+    if isinstance(answer, Grant) and answer.ttl_ms != settings.ttl_ms:
+        raise BadOptions(f"--ttl-ms: the servers of {entry.name} make {answer.ttl_ms} ms of {settings.ttl_ms}")
 
 
 def to_environment(entry: System, endpoint: Endpoint) -> dict[str, str]:

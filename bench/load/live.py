@@ -14,15 +14,20 @@ def live_command(system: str, port: int = 8089, processes: int = 1) -> list[str]
     return locust_command({"web-host": "127.0.0.1", "web-port": port, "system": system}, processes=processes)
 
 
+def require_port(port: int) -> None:
+    """Raise LiveFailed when the page's port is taken."""
+    try:
+        claim_ports((port,))
+    except PortTaken:
+        raise LiveFailed(f"port {port} on 127.0.0.1 is taken: choose another with --port") from None
+
+
 def run_live(system: str, port: int = 8089, processes: int = 1) -> None:
     """Serve the page until Ctrl-C or SIGTERM, which end it as an exception here. Raises LiveFailed.
 
     No process of Locust is left afterwards.
     """
-    try:
-        claim_ports((port,))
-    except PortTaken:
-        raise LiveFailed(f"port {port} on 127.0.0.1 is taken: choose another with --port") from None
+    require_port(port)
     with locust_running(live_command(system, port, processes), {}) as process:
         exit_code = process.wait()
     if exit_code != 0:

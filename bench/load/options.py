@@ -6,16 +6,26 @@ checked here, when a test starts.
 """
 
 import json
-import math
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bench.errors import LockbenchError
+from bench.load.bounds import (
+    CLIENTS_PER_PROCESS_AT_MOST,
+    PROCESSES_AT_MOST,
+    SPAWN_RATE_PER_S,
+    exactly_number,
+    exactly_whole,
+    number,
+    run_time_s,
+    whole,
+)
 from bench.load.schedule import ARRIVALS
 from bench.records.ladder import steps_to
+from bench.systems.base import ClientOptions
 from bench.systems.registry import PROBES, SYSTEMS, System
 from bench.systems.wait import Wait
 
@@ -29,6 +39,21 @@ _MEETING = tuple(_KEYS_OF)  # clients of these workloads meet at a key
 AUTO = "auto"
 _DRIVEN = (*SYSTEMS, *PROBES)
 _T = TypeVar("_T")
+
+
+_LOOPBACK = "127.0.0.1"
+_PORT = whole(1, 65_535)
+_BOUNDED: dict[str, Callable[[Any], Any]] = {
+    "--users": whole(1, PROCESSES_AT_MOST * CLIENTS_PER_PROCESS_AT_MOST),  # and fewer where there are fewer processes
+    "--spawn-rate": number(*SPAWN_RATE_PER_S),
+    "--run-time": run_time_s,
+    "--processes": whole(-1, PROCESSES_AT_MOST),
+    "--expect-workers": whole(1, PROCESSES_AT_MOST),
+    "--web-port": _PORT,
+    "--master-bind-port": _PORT,
+    "--master-port": _PORT,
+}
+_EXACTLY: dict[type, Callable[[Any], Any]] = {int: exactly_whole, float: exactly_number}
 
 
 class BadOptions(LockbenchError):
@@ -90,18 +115,37 @@ _OPTIONS = (
 
 
 def add_options(parser: "LocustArgumentParser") -> None:
-    """Add the options to Locust's parser. Those for the campaign runner alone stay out of the web form."""
+    """Add the options to Locust's parser. Those for the campaign runner alone stay out of the web form.
+
+    Locust's own numbers get bounds, and its web page and its master's port stay on loopback: who wants them elsewhere
+    says so (`--web-host`, `--master-bind-host`, their environment variables, or locust.conf).
+    """
+    parser.set_defaults(web_host=_LOOPBACK, master_bind_host=_LOOPBACK)
+    for name, read in _BOUNDED.items():
+        parser._option_string_actions[name].type = _argument(read)
     for option in _OPTIONS:
         word = option.name.removeprefix("--").removeprefix("lock-").replace("-", "_").upper()
         parser.add_argument(
             option.name,
             default=option.default,
-            type=type(option.default),
+            type=_argument(_EXACTLY.get(type(option.default), str)),
             choices=option.choices,
             help=option.help,
             env_var=f"LOCUST_LOCK_{word}",
             include_in_web_ui=option.in_form,
         )
+
+
+def _argument(read: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """A reader for argparse, which shows the reason only of its own exception."""
+
+    def convert(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as mistake:
+            raise ArgumentTypeError(str(mistake)) from None
+
+    return convert
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +185,18 @@ class LoadSettings:
         settings = cls(
             system=take("system", _one_of(_DRIVEN), ""),
             workload=take("workload", _one_of(WORKLOADS), ""),
-            keys=take("keys", _whole(0, 1_000_000), 0),
-            ttl_ms=take("ttl_ms", _whole(1, 86_400_000), 1),
-            hold_ms=take("hold_ms", _number(0, 3_600_000), 0.0),
+            keys=take("keys", whole(0, 1_000_000), 0),
+            ttl_ms=take("ttl_ms", whole(1, 86_400_000), 1),
+            hold_ms=take("hold_ms", number(0, 3_600_000), 0.0),
             wait_text=take("wait", _wait, AUTO),
-            timeout_ms=take("timeout_ms", _whole(0, 3_600_000), 0),
-            rate_per_s=take("rate_per_s", _number(0.001, 1_000_000), 1.0),
+            timeout_ms=take("timeout_ms", whole(0, 3_600_000), 0),
+            rate_per_s=take("rate_per_s", number(0.001, 1_000_000), 1.0),
             arrivals=take("arrivals", _one_of(ARRIVALS), ARRIVALS[0]),
-            zipf_exponent=take("zipf_exponent", _number(0, 10), 0.0),
-            step_s=take("step_s", _number(0, 3_600), 0.0),
-            seed=take("lock_seed", _whole(0, 2**63 - 1), 0),
-            warmup_s=take("warmup_s", _number(0, 3_600), 0.0),
-            measure_s=take("measure_s", _number(0, 86_400), 0.0),
+            zipf_exponent=take("zipf_exponent", number(0, 10), 0.0),
+            step_s=take("step_s", number(0, 3_600), 0.0),
+            seed=take("lock_seed", whole(0, 2**63 - 1), 0),
+            warmup_s=take("warmup_s", number(0, 3_600), 0.0),
+            measure_s=take("measure_s", number(0, 86_400), 0.0),
             record_into=Path(given["record_into"]) if given["record_into"] else None,
             variant=take("client_variant", _texts, {}),
         )
@@ -164,6 +208,13 @@ class LoadSettings:
             raise BadOptions("; ".join(wrong))
         return settings
 
+    def fit(self, entry: System) -> None:
+        """Raise BadOptions when clients of one system cannot do as asked: wait like that, or keep so short a lease."""
+        self.wait(entry)
+        lowest_ms = entry.client_class.capabilities.ttl_min_ms
+        if self.ttl_ms < lowest_ms:
+            raise BadOptions(f"--ttl-ms: {entry.name} keeps no lease shorter than {lowest_ms} ms, not {self.ttl_ms}")
+
     def wait(self, entry: System) -> Wait:
         """How clients of one system wait. Raises BadOptions when the system cannot wait like that."""
         automatic = entry.default_wait if self.workload in _MEETING else "try"
@@ -172,6 +223,10 @@ class LoadSettings:
         if wait.strategy not in known:
             raise BadOptions(f"--wait: {entry.name} cannot wait by {wait}; it knows {', '.join(known)}")
         return wait
+
+    def client_options(self, entry: System) -> ClientOptions:
+        """How clients of one system are opened."""
+        return ClientOptions(ttl_ms=self.ttl_ms, variant={**entry.client_variant, **self.variant})
 
     @property
     def shared_keys(self) -> int:
@@ -196,37 +251,16 @@ class LoadSettings:
         return f"lockbench-{self.seed}-probe-{index}"
 
 
+def default_of(name: str) -> str | int | float:
+    """The default of an option, by the name that it has in a form."""
+    return next(option.default for option in _OPTIONS if option.name == f"--{name.replace('_', '-')}")
+
+
 def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if value not in known:
             raise ValueError(f"{value!r} is none of {', '.join(known)}")
         return str(value)
-
-    return check
-
-
-def _whole(lowest: int, highest: int) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        try:
-            number = int(value)
-        except ValueError:
-            raise ValueError(f"{value!r} is not a whole number") from None
-        if not lowest <= number <= highest:
-            raise ValueError(f"{number} is outside {lowest}..{highest}")
-        return number
-
-    return check
-
-
-def _number(lowest: float, highest: float) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError(f"{value!r} is not a number") from None
-        if not (math.isfinite(number) and lowest <= number <= highest):
-            raise ValueError(f"{value} is outside {lowest:g}..{highest:g}")
-        return number
 
     return check
 

@@ -21,7 +21,7 @@ from locust.runners import WorkerRunner
 
 from bench.errors import LockbenchError
 from bench.load.climb import Climb
-from bench.load.endpoints import endpoint_of
+from bench.load.endpoints import endpoint_of, not_reached
 from bench.load.keys import EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import HOT_COLD, LoadSettings
@@ -130,9 +130,7 @@ class LoadProcess:
         except LockbenchError as refused:
             self.fail(str(refused))
         except ConnectionError as refused:
-            self.fail(
-                f"{str(refused).rstrip('.')}. `lockbench status` shows which servers are up, `lockbench up` starts them"
-            )
+            self.fail(not_reached(refused))
         except ProbeFailed as refused:
             self.fail(f"before the warm-up, {refused}")
         else:
@@ -152,8 +150,7 @@ class LoadProcess:
 
     def connect(self, entry: System) -> LockClient:
         """A new client of one system. Raises ConnectionError."""
-        options = ClientOptions(ttl_ms=self.settings.ttl_ms, variant={**entry.client_variant, **self.settings.variant})
-        return entry.client_class.open(self._endpoints[entry.name], options)
+        return entry.client_class.open(self._endpoints[entry.name], self.settings.client_options(entry))
 
     # -- clients -------------------------------------------------------------------------------------------------
 

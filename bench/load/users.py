@@ -22,17 +22,16 @@ from locust.exception import StopTest, StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
 from bench.load.climb import Climb
+from bench.load.form import HOST
 from bench.load.loop import Alarm, Turn
 from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
-from bench.load.wiring import HOST, process_of
+from bench.load.shown import ACQUIRE_NAMES, FAILURES, RELEASE_NAMES
+from bench.load.wiring import process_of
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.registry import System, system
 
-_FAILURES = frozenset({Outcome.LOST, Outcome.UNKNOWN, Outcome.ERROR})
 _NO_ANSWER = frozenset({Outcome.UNKNOWN, Outcome.ERROR})
-_ACQUIRE_NAMES = {o: "acquire" if o is Outcome.ACQUIRED else f"acquire ({o})" for o in Outcome}
-_RELEASE_NAMES = {o: "release" if o is Outcome.RELEASED else f"release ({o})" for o in Outcome}
 _NO_CONTEXT: dict[str, object] = {}
 _NS_PER_MS = 1e6
 
@@ -139,9 +138,9 @@ class LockUser(User):
                 NOTHING_HELD if freed is None else CODES[freed.outcome],
                 NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
             )
-            self._show(_ACQUIRE_NAMES, answer, answered_ns - intended_ns)
+            self._show(ACQUIRE_NAMES, answer, answered_ns - intended_ns)
             if freed is not None:
-                self._show(_RELEASE_NAMES, freed, freed_ns - released_ns)
+                self._show(RELEASE_NAMES, freed, freed_ns - released_ns)
         elif process.climb is not None:
             took_ns = answered_ns - started_ns if isinstance(answer, Grant) else None
             process.climb.note(max(answered_ns, freed_ns), took_ns, isinstance(freed, Released))
@@ -207,7 +206,7 @@ class LockUser(User):
         """Tell Locust. Its own statistics see exactly the operations that the recorder sees."""
         failure = None
         outcome = Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome
-        if outcome in _FAILURES and isinstance(answer, Refusal):
+        if outcome in FAILURES and isinstance(answer, Refusal):
             failure = LockFailure(f"{outcome}: {answer.reason}")
             self._recorder.add_error(f"{names[outcome]}: {answer.reason}")
         self.environment.events.request.fire(

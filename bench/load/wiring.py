@@ -1,20 +1,24 @@
 """Ties the load to Locust's events. One call of `install`, from a locustfile, makes Locust know all of it."""
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from flask import Response, jsonify, request
-from locust import runners
+from locust import User, runners
 from locust.env import Environment
 from locust.event import Events
 from locust.rpc import Message
 from locust.runners import MasterRunner, Runner, WorkerRunner
 from locust.web import WebUI
 
+from bench.load.bounds import CLIENTS_PER_PROCESS_AT_MOST, whole
 from bench.load.collector import Collector
-from bench.load.options import BadOptions, LoadSettings, add_options
+from bench.load.form import HOST, Form
+from bench.load.guard import Guard, Names
+from bench.load.options import BadOptions, LoadSettings, add_options, default_of
+from bench.load.page import adapt
 from bench.load.parent_watch import watch_parent
 from bench.load.precision import install_precision
 from bench.load.process import CLIMBED, FAILED, ONLY_NODE, READY, TOP, WINDOW, LoadProcess
@@ -23,11 +27,11 @@ from bench.systems.registry import System, system
 
 _log = logging.getLogger("lockbench")
 _KEY = "lockbench"  # our part of Locust's worker reports
-HOST = "the servers of lockbench up"  # Locust's page wants a host; ours come from the supervisor
 # Added by the master to the options that Locust sends to its workers: names, separated by commas.
 _SYSTEMS = "lockbench_systems"
 _WORKERS = "lockbench_workers"
 _USERS = "bench.load.users"
+_BAD_COMMAND_LINE = 2  # as argparse ends
 _REPORT_INTERVAL_S = 1.0  # Locust's own is 3 s: a run with several processes would end that much later
 
 
@@ -67,23 +71,76 @@ class Wiring:
             self.process = LoadProcess(self.environment, settings, entries, self._report_locally, workers)
             self.process.start()
 
-    def check(self, options: dict[str, Any]) -> tuple[LoadSettings, tuple[System, ...]]:
-        """The settings and the systems that are driven. Raises BadOptions."""
+    def check(
+        self, options: dict[str, Any], classes: Sequence[type[User]] | None = None
+    ) -> tuple[LoadSettings, tuple[System, ...]]:
+        """The settings, and the systems that `classes` (by default the environment's) drive. Raises BadOptions."""
         settings = LoadSettings.read(options)
-        entries = {entry.name: entry for entry in self._entries(settings, options)}
+        driven = self.environment.user_classes if classes is None else classes
+        entries = {entry.name: entry for entry in self._entries(settings, options, driven)}
         for entry in entries.values():
-            settings.wait(entry)
+            settings.fit(entry)
         if settings.measure_s and len(entries) != 1:
             raise BadOptions(f"--measure-s: a fixed window takes one system, not {', '.join(entries)}")
+        chosen = settings.system != default_of("system")
+        if chosen and entries and settings.system not in entries:
+            names = ", ".join(cls.__name__ for cls in driven)
+            raise BadOptions(f"--system: {names} drives {', '.join(entries)}, not {settings.system}")
         return settings, tuple(entries.values())
 
-    def _entries(self, settings: LoadSettings, options: dict[str, Any]) -> list[System]:
+    def _entries(self, settings: LoadSettings, options: dict[str, Any], classes: Sequence[type[User]]) -> list[System]:
         from bench.load.users import LockUser  # here, since users.py needs this module
 
         if isinstance(self.environment.runner, WorkerRunner):
             return [system(name) for name in options.get(_SYSTEMS, "").split(",") if name]
-        classes = self.environment.user_classes
         return [cls.system_of(settings.system) for cls in classes if issubclass(cls, LockUser)]
+
+    def check_command_line(self) -> None:
+        """What Locust itself was told, as far as its parser could not judge it. Raises BadOptions."""
+        options: Any = self.environment.parsed_options
+        self.check_host(options.host, self.environment.user_classes)
+        if options.num_users is not None:
+            try:
+                whole(1, self.clients_at_most())(options.num_users)
+            except ValueError as mistake:
+                raise BadOptions(f"--users: {mistake}") from None
+
+    def check_host(self, host: str | None, classes: Sequence[type[User]]) -> None:
+        """Locust asks for a host, and our clients do not go there. Raises BadOptions."""
+        if host not in (None, "", HOST) and all(self.is_ours(cls) for cls in classes):
+            raise BadOptions("--host: not used here; the servers come from `lockbench up` or from lockbench.toml")
+
+    def clients_at_most(self) -> int:
+        """A bound on the number of clients: so many for each load process that there is, or is expected."""
+        runner, options = self.environment.runner, self.environment.parsed_options
+        processes = 1
+        if isinstance(runner, MasterRunner):
+            processes = max(runner.worker_count, options.expect_workers if options else 1)
+        return processes * CLIENTS_PER_PROCESS_AT_MOST
+
+    @staticmethod
+    def is_ours(cls: type[User]) -> bool:
+        """Is a class one of the bench's?"""
+        from bench.load.users import LockUser
+
+        return issubclass(cls, LockUser)
+
+    @staticmethod
+    def follows_system(cls: type[User]) -> bool:
+        """Does a class drive the system that `--system` names?"""
+        from bench.load.users import SelectedLockUser
+
+        return issubclass(cls, SelectedLockUser)
+
+    def side_by_side(self) -> str:
+        """A warning where several classes run in one test; else empty."""
+        names = [cls.__name__ for cls in self.environment.user_classes]
+        if len(names) < 2:
+            return ""
+        return (
+            f"{', '.join(names)} run side by side and share this generator and this machine: each one's numbers "
+            "include what the others cost. To compare systems, run one class at a time."
+        )
 
     def _give_time_to_stop(self, settings: LoadSettings) -> None:
         # Locust's default kills users in the middle of what they do. Unless the user chose a time, let every operation
@@ -143,6 +200,11 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
         hooks.report_to_master.add_listener(partial(_on_report_to_master, wiring))
     else:
         _narrow_user_classes(environment)
+        try:
+            wiring.check_command_line()
+        except BadOptions as wrong:
+            _log.error("%s", wrong)
+            raise SystemExit(_BAD_COMMAND_LINE) from None
         runner.register_message(READY, partial(_on_ready, wiring))
         runner.register_message(CLIMBED, partial(_on_climbed, wiring))
         runner.register_message(FAILED, partial(_on_failed, wiring))
@@ -155,7 +217,13 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
     hooks.reset_stats.add_listener(wiring.reset)
     hooks.spawning_complete.add_listener(partial(_on_spawning_complete, wiring))
     if web_ui is not None and web_ui.app is not None:
-        web_ui.app.before_request(partial(_refuse_bad_form, wiring))
+        options: Any = environment.parsed_options
+        secure = bool(web_ui.tls_cert and web_ui.tls_key)
+        names = Names(web_ui.host, web_ui.port, secure, options.web_host_display_name or "")
+        guarded = Guard(web_ui.app.wsgi_app, names, f"{options.web_base_path}/")
+        web_ui.app.wsgi_app = guarded  # type: ignore[method-assign]
+        Form(wiring, web_ui)
+        adapt(web_ui.app)
 
 
 def _narrow_user_classes(environment: Environment) -> None:
@@ -173,25 +241,11 @@ def _narrow_user_classes(environment: Environment) -> None:
         classes[:] = [cls for cls in classes if cls not in HEADLINE_USERS]
 
 
-def _refuse_bad_form(wiring: Wiring) -> Response | None:
-    """Answer the web form in its own way: Locust's page shows the message above the form, and no test starts."""
-    if request.method != "POST" or request.path.rstrip("/").rpartition("/")[2] != "swarm":
-        return None
-    environment = wiring.environment
-    try:
-        wiring.check({**vars(environment.parsed_options), **request.form.to_dict()})
-    except BadOptions as wrong:
-        _log.error("the form was refused: %s", wrong)
-        return jsonify({"success": False, "message": str(wrong), "host": environment.host})
-    return None
-
-
 def _on_test_start(environment: Environment, **_: object) -> None:
-    if environment.host not in (None, "", HOST):
-        _log.warning(
-            "the host %s is not used: servers come from `lockbench up` or from lockbench.toml", environment.host
-        )
-    _WIRED[environment].start_test()
+    wiring = _WIRED[environment]
+    if not isinstance(environment.runner, WorkerRunner) and wiring.side_by_side():
+        _log.warning("%s", wiring.side_by_side())
+    wiring.start_test()
 
 
 def _on_test_stop(environment: Environment, **_: object) -> None:

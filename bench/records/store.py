@@ -28,6 +28,8 @@ from bench.records.schema import (
 )
 
 _Model = TypeVar("_Model", bound=BaseModel)
+REFERENCE = "reference"  # asks for the committed campaign
+NO_HAZARDS = "none"  # asks for a report without hazards
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -231,6 +233,20 @@ class HazardFolder(_AnyCampaignFolder[HazardCampaign, HazardRunFolder]):
 
 
 _Folder = TypeVar("_Folder", CampaignFolder, HazardFolder)
+_LINKS = (CampaignFolder.latest, HazardFolder.latest)
+_RESERVED = frozenset({*_LINKS, REFERENCE, NO_HAZARDS})  # in each place where a campaign is named, these mean another
+
+
+def require_name(campaign_id: str) -> None:
+    """Raise StoreError for what cannot name a campaign: it is a folder's name, and a word of the command line."""
+    if not _SAFE_NAME.fullmatch(campaign_id):
+        raise StoreError(
+            f"{campaign_id[:130]!r} cannot name a campaign: use up to 120 letters, digits, dots, dashes and "
+            "underscores, a letter or a digit first"
+        )
+    # Folded, since some disks do not tell the two apart.
+    if campaign_id.casefold() in _RESERVED:
+        raise StoreError(f"{campaign_id!r} cannot name a campaign: it is how another one is asked for")
 
 
 class Store:
@@ -247,12 +263,30 @@ class Store:
         """The same for a hazard campaign; `latest-hazards` points at it."""
         return self._start(HazardFolder, campaign, environment)
 
+    def require_room(self, campaign_id: str) -> None:
+        """Raise StoreError when no campaign of this name can be started here. Nothing is left there.
+
+        For whoever has servers to start first: that takes a while, and is in vain where this raises.
+        """
+        require_name(campaign_id)
+        path = self.root / campaign_id
+        with _told(path):
+            if (self.root.is_symlink() or self.root.exists()) and not self.root.is_dir():
+                raise StoreError(f"{self.root} is not a folder: move it away or set LOCKBENCH_DATA to a folder")
+            if path.exists():
+                raise FileExistsError
+            there = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        for link in _LINKS:
+            if (self.root / link).exists() and not (self.root / link).is_symlink():
+                raise StoreError(
+                    f"{self.root / link} stands where the link to the newest campaign belongs: give it another name"
+                )
+
     def _start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
-        if not _SAFE_NAME.fullmatch(campaign.campaign_id):
-            raise StoreError(f"{campaign.campaign_id!r} cannot name a campaign: use letters, digits, dot, dash")
+        self.require_room(campaign.campaign_id)
         path = self.root / campaign.campaign_id
-        if self.root.exists() and not self.root.is_dir():
-            raise StoreError(f"{self.root} is not a folder: move it away or set LOCKBENCH_DATA to a folder")
         with _told(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
         with _told(path):
@@ -280,22 +314,25 @@ class Store:
 
     def _open(self, kind: type[_Folder], campaign_id: str, how_to_make_one: str) -> _Folder:
         path = self.root / campaign_id
-        if not (path / kind.plan_file).exists():
+        if not is_file(path / kind.plan_file):
             names = ", ".join(sorted(self.names(kind))) or f"none yet; `{how_to_make_one}` makes one"
             raise StoreError(f"no campaign {campaign_id!r} in {self.root}: there is {names}")
         return kind(path.resolve())
 
     def names(self, kind: type[CampaignFolder] | type[HazardFolder] = CampaignFolder) -> Iterator[str]:
         """Names of all campaigns of a kind."""
-        if self.root.is_dir():
-            for path in self.root.iterdir():
-                if not path.is_symlink() and (path / kind.plan_file).exists():
-                    yield path.name
+        try:
+            paths = list(self.root.iterdir())
+        except OSError:
+            return  # no such folder, or none that can be had: no campaign is in it
+        for path in paths:
+            if not path.is_symlink() and (path / kind.plan_file).exists():
+                yield path.name
 
     @classmethod
     def default(cls) -> Self:
         """data/runs under the current folder, or where LOCKBENCH_DATA points."""
-        return cls(Path(os.environ.get("LOCKBENCH_DATA", "data/runs")))
+        return cls(Path(os.environ.get("LOCKBENCH_DATA") or "data/runs"))
 
 
 def write_once(path: Path, record: BaseModel) -> None:
@@ -334,6 +371,14 @@ def _told(path: Path) -> Iterator[None]:
         raise StoreError(
             f"cannot write {path}: {refused.strerror}. Free space or set LOCKBENCH_DATA to a folder you may write to"
         ) from refused
+
+
+def is_file(path: Path) -> bool:
+    """Is there such a file? A name that is too long names none, nor does one in a folder that may not be entered."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:

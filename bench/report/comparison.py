@@ -22,7 +22,7 @@ from bench.report.table_model import Column, Comparison, Context, Footnotes, Lon
 def build_comparison(evidence: Evidence) -> Comparison:
     """The comparison of the headline systems, and the long form of every system that the campaign ran."""
     notes = Footnotes(evidence.systems)
-    columns = tuple(_column(evidence, system) for system in names.headline())
+    columns = tuple(_column(evidence, system) for system in evidence.headline)
     lines = tuple(properties(evidence, notes))
     rows = tuple(long_rows(evidence, notes))
     return Comparison(
@@ -31,7 +31,7 @@ def build_comparison(evidence: Evidence) -> Comparison:
         method=_method(evidence),
         columns=columns,
         properties=lines,
-        contexts=(*_contexts(rows), _token_sources(evidence)),
+        contexts=(*_contexts(evidence, rows), _token_sources(evidence)),
         rows=rows,
         footnotes=notes.texts,
     )
@@ -44,7 +44,7 @@ def _column(evidence: Evidence, system: str) -> Column:
     return Column(system, names.title(system, ", ".join(engines)), tuple(tags))
 
 
-def _contexts(rows: tuple[LongRow, ...]) -> tuple[Context, ...]:
+def _contexts(evidence: Evidence, rows: tuple[LongRow, ...]) -> tuple[Context, ...]:
     lines = (
         ("Durability, as the server says", "durability"),
         ("Servers", "nodes"),
@@ -57,13 +57,13 @@ def _contexts(rows: tuple[LongRow, ...]) -> tuple[Context, ...]:
         texts: dict[str, str] = {}
         for row in rows:
             texts.setdefault(row.system, getattr(row, attribute))
-        found.append(Context(title, {system: texts[system] for system in names.headline()}))
+        found.append(Context(title, {system: texts[system] for system in evidence.headline}))
     return tuple(found)
 
 
 def _token_sources(evidence: Evidence) -> Context:
     texts: dict[str, str] = {}
-    for system in names.headline():
+    for system in evidence.headline:
         seen = [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
         told = dict.fromkeys(capabilities.get("fencing_source", "") or "no token" for capabilities in seen)
         texts[system] = "; ".join(told) or formats.NOTHING

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell, amplification
 from bench.analysis.evidence import Evidence
 from bench.report import formats
@@ -33,7 +32,7 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
     amplified = {
         system: Pair(claimed_amplification(evidence), _amplification(evidence, system, notes))
-        for system in names.headline()
+        for system in evidence.headline
     }
     yield Property(
         "contention_amplification",
@@ -49,14 +48,14 @@ def _numbers(
     workload = {"acquire_latency": "uncontended", "throughput": "saturation"}[metric]
     pairs = {
         system: Pair(claimed_number(evidence, system, metric), measured(evidence.cells_for(system, workload)))
-        for system in names.headline()
+        for system in evidence.headline
     }
     return Property(metric, title, detail, pairs)
 
 
 def _words(evidence: Evidence, key: str, title: str, detail: str, measured: Callable[[str], Text]) -> Property:
     claimed = {cell.system: cell.claimed for cell in evidence.seed_table if cell.property == key}
-    pairs = {system: Pair(claimed.get(system, NOTHING), measured(system)) for system in names.headline()}
+    pairs = {system: Pair(claimed.get(system, NOTHING), measured(system)) for system in evidence.headline}
     return Property(key, title, detail, pairs)
 
 

@@ -16,7 +16,7 @@ from bench.report.table_model import ABSENT, Footnotes, LongRow, Text
 
 def long_rows(evidence: Evidence, notes: Footnotes) -> Iterable[LongRow]:
     """A row for every headline system, measured or not, and for everything else that the campaign ran."""
-    systems = sorted({*names.headline(), *evidence.systems}, key=lambda name: (names.position(name), name))
+    systems = sorted({*evidence.headline, *evidence.systems}, key=lambda name: (names.position(name), name))
     marks = GroupMarks(evidence)
     found = [row for system in systems for row in _rows_of(evidence, system, notes, marks)]
     # Emulators last and together, after everything that may be looked at side by side.

@@ -51,7 +51,8 @@ def claims_terminal(evidence: Evidence) -> RenderableType:
 
 
 def _parts(comparison: Comparison) -> Iterable[RenderableType]:
-    yield Fitting(_glance(comparison))
+    if comparison.columns:
+        yield Fitting(_glance(comparison))
     yield Fitting(_numbers(comparison))
     for number, note in enumerate(comparison.footnotes, 1):
         yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))

@@ -2,14 +2,17 @@
 
 import os
 import pwd
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
+_OTHERS_PASS_THROUGH = 0o711
 
-def can_enter(account: str, folder: Path) -> bool:
-    """Could `account` reach files under `folder`? Checks the search permission of every existing parent.
 
-    Only the mode bits are read (no ACLs): a wrong "no" costs a folder elsewhere, nothing more.
+def closed_to(account: str, folder: Path) -> Path | None:
+    """The folder that keeps `account` from files under `folder`; None: it can enter. Looks at every existing parent.
+
+    Only the mode bits are read (no ACLs): a wrong "closed" costs a folder elsewhere, nothing more.
     """
     entry = pwd.getpwnam(account)
     groups = {entry.pw_gid, *os.getgrouplist(account, entry.pw_gid)}
@@ -19,8 +22,22 @@ def can_enter(account: str, folder: Path) -> bool:
         mode = parent.stat()
         shift = 6 if mode.st_uid == entry.pw_uid else 3 if mode.st_gid in groups else 0
         if not mode.st_mode >> shift & 0o1:
-            return False
-    return True
+            return parent
+    return None
+
+
+def remedy(closed: Path) -> str:
+    """What to do about a folder or program that is closed to an account, as the rest of a sentence about that."""
+    return f"and {closed} is closed to that account. Run: chmod o+x {shlex.quote(str(closed))}"
+
+
+def make_way(folder: Path, account: str | None) -> None:
+    """Make the parents of a folder so that `account` can pass through them, whatever the umask. None: any will do."""
+    for parent in reversed(folder.parents):
+        if not parent.exists():
+            parent.mkdir()
+            if account is not None:
+                parent.chmod(_OTHERS_PASS_THROUGH)
 
 
 def hand_over(folders: Iterable[Path], account: str | None) -> None:

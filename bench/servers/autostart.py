@@ -27,6 +27,7 @@ from types import FrameType
 import psutil
 
 from bench.servers.commands import InstallError, Say
+from bench.servers.interruption import ending_signals
 
 _MARK = re.compile(
     r"^# lockbench: temporary, by process (?P<pid>\d+) started at (?P<started>[\d.]+), to install (?P<plan>.*)$",
@@ -262,7 +263,7 @@ def _signals_raise() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     try:
-        before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+        before = {number: signal.signal(number, leave) for number in ending_signals() if number is not signal.SIGINT}
     except ValueError:  # only the main thread may set handlers; from another thread the mark has to do
         yield
         return

@@ -17,6 +17,7 @@ class Endpoint:
     addresses: tuple[tuple[str, int], ...]
     options: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tls: bool = False  # asked for: an adapter then speaks TLS, or refuses to connect
 
     def at(self, addresses: tuple[tuple[str, int], ...]) -> Self:
         """The same system through other addresses, such as those of a proxy."""
@@ -32,13 +33,13 @@ class Endpoint:
             for name, value in self.secrets.items()
         }
         addresses = [list(address) for address in self.addresses]
-        return {"addresses": addresses, "options": dict(self.options), "secrets": secrets}
+        return {"addresses": addresses, "options": dict(self.options), "secrets": secrets, "tls": self.tls}
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
         """What `to_tree` made. Raises KeyError, TypeError or ValueError for anything else."""
         addresses = tuple((str(host), int(port)) for host, port in tree["addresses"])
-        return cls(addresses, tree["options"], tree["secrets"])
+        return cls(addresses, tree["options"], tree["secrets"], tree["tls"])
 
     def __str__(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self.addresses)

@@ -1,17 +1,36 @@
-"""Letting a clean-up finish although someone pressed Ctrl-C (or sent SIGTERM) while it ran."""
+"""The signals that end lockbench, and letting a clean-up finish although one of them came while it ran."""
 
+import contextlib
+import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+# Ctrl-C, `kill`, and a terminal that was closed.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Those that end this process in order.
+
+    A signal that whoever started it had ignored stays ignored: so does a shell with SIGINT for what it puts into the
+    background, since Ctrl-C is meant for what is in front, and nohup with SIGHUP. SIGTERM is always heeded.
+    """
+    return tuple(
+        number for number in _ENDING if number is signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN
+    )
+
+
+def tell_at_once(text: str) -> None:
+    """A line on standard error, from a signal handler too: it may have interrupted a print that is not done yet."""
+    with contextlib.suppress(OSError):  # the terminal may be what has gone
+        os.write(2, f"{text}\n".encode())
 
 
 @contextmanager
 def uninterrupted(why: str) -> Iterator[None]:
-    """Hold SIGINT and SIGTERM back during the block, say why, and let the first of them take effect after it.
+    """Hold the ending signals back during the block, say why, and let the first of them take effect after it.
 
     Outside the main thread signals never arrive, so there the block simply runs.
     """
@@ -22,10 +41,10 @@ def uninterrupted(why: str) -> Iterator[None]:
 
     def hold(number: int, _frame: object) -> None:
         if not held:
-            print(f"{why}: one moment", file=sys.stderr, flush=True)
+            tell_at_once(f"{why}: one moment")
         held.append(number)
 
-    before = {number: signal.signal(number, hold) for number in _NUMBERS}
+    before = {number: signal.signal(number, hold) for number in ending_signals()}
     try:
         yield
     finally:

@@ -79,9 +79,13 @@ def _stat_fields(pid: int) -> list[str] | None:
 def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[bytes]:
     """Start a server in a session of its own, its output appended to `log_path`, its identity in `pid_file`.
 
-    The environment is the caller's without anything that looks like a credential.
+    The environment is the caller's without anything that looks like a credential, and without what the launch hides.
     """
-    environment = {name: value for name, value in os.environ.items() if not any(s in name for s in _CREDENTIAL_WORDS)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not any(word in name for word in _CREDENTIAL_WORDS) and not name.startswith(launch.hidden)
+    }
     account = pwd.getpwnam(launch.run_as) if launch.run_as else None
     pid_file.unlink(missing_ok=True)
     # An interruption waits until the child has written its file: before that, whoever cleans up would not find it.

@@ -5,8 +5,8 @@ not the whole loopback. One thread runs all connections of a proxy; every fault 
 returns only when the fault is in force.
 
 What TCP promises is kept: bytes stay in order, and bytes held back by a fault are delivered after `restore`, as resent
-packets would be. The exceptions are `swallow_reply` and `lose_replies`, which lose bytes on purpose, and `sever`, which
-resets.
+packets would be. The exceptions are `swallow_reply`, `lose_replies` and `silence`, which lose bytes on purpose, and
+`sever` and `hang_up`, which end connections.
 
 `drop` is silence above TCP: the kernel still acknowledges what arrives, so that no end's keepalive notices anything.
 `unplug` is silence below it: a socket filter that passes nothing (BPF, socket(7) SO_ATTACH_FILTER; it needs no
@@ -128,6 +128,7 @@ class _Link:
         self.client = client
         self.server = server
         self.deaf = False  # nothing that the server sends reaches the client any more
+        self.silent = False  # nothing reaches either end any more
         self.pipes = (
             _Pipe(client, server, Direction.TO_SERVER),
             _Pipe(server, client, Direction.TO_CLIENT),
@@ -226,6 +227,15 @@ class FaultProxy:
     def sever(self) -> None:
         """Reset every open connection on both sides, losing what was held back. New connections are served."""
         self._order(self._sever)
+
+    def hang_up(self) -> None:
+        """End every open connection properly on both sides (FIN), as a server does with one that was idle for long."""
+        self._order(self._hang_up)
+
+    def silence(self) -> None:
+        """Carry nothing more over the connections that are open now, and tell nobody: a firewall forgot them. New ones
+        are served. What is on the way is lost, so `restore` resets those that still stand."""
+        self._order(self._silence)
 
     def redirect(self, target: tuple[str, int]) -> None:
         """Reset every open connection and send new ones to another server: an address that moves, as that of a service
@@ -331,7 +341,7 @@ class FaultProxy:
             self._plug_in()
         now = time.monotonic()
         for link in self._open_links():
-            if link.deaf:
+            if link.deaf or link.silent:
                 self._close(link, reset=True)
                 continue
             for pipe in link.pipes:
@@ -345,6 +355,17 @@ class FaultProxy:
         for link in self._open_links():
             self._close(link, reset=True)
 
+    def _hang_up(self) -> None:
+        for link in self._open_links():
+            self._close(link, reset=False)
+
+    def _silence(self) -> None:
+        for link in self._open_links():
+            link.silent = True
+            for end in (link.client, link.server):
+                if end in self._selector.get_map():
+                    self._selector.unregister(end)
+
     def _stop(self) -> None:
         self._running = False
 
@@ -355,7 +376,8 @@ class FaultProxy:
                     self._serve(key.fileobj)  # type: ignore[arg-type]
                 self._obey()
                 for link in self._open_links():
-                    self._flush(link)
+                    if not link.silent:
+                        self._flush(link)
         finally:
             for link in self._open_links():
                 self._close(link, reset=False)
@@ -471,7 +493,7 @@ class FaultProxy:
             pipe.queue[0][0]
             for link in self._open_links()
             for pipe in link.pipes
-            if pipe.queue and not pipe.blocked and pipe.direction not in self._dropped
+            if pipe.queue and not pipe.blocked and not link.silent and pipe.direction not in self._dropped
         ]
         return max(0.0, min(due) - time.monotonic()) if due else None
 

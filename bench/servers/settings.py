@@ -11,16 +11,18 @@ LOCKBENCH_REDIS_TLS_KEY (the last three are paths).
 """
 
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.url import UrlRules
 
 _SECRETS = ("user", "password", "tls_ca", "tls_cert", "tls_key")
 SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
@@ -89,21 +91,78 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
         raise SettingsError(f"{path}: {place}: {first['msg']}") from wrong
 
 
-def endpoint_from_url(server_set: str, url: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
-    """The endpoint of the user's own servers. Query parameters become options; secrets come from the environment."""
-    parts = _parts(url)
-    try:
-        addresses = tuple(_address(item) for item in parts.places.split(","))
-    except ValueError as wrong:
-        raise SettingsError(f"LOCKBENCH_{server_set.upper()}_URL: {wrong}") from wrong
+def endpoint_from_url(
+    server_set: str, url: str, rules: UrlRules, environment: Mapping[str, str] = os.environ
+) -> Endpoint:
+    """The endpoint of the user's own servers. Query parameters become options; secrets come from the environment.
+
+    Raises SettingsError, before anything is sent, for each part that the system would not honour: one that is ignored
+    names another place than the one that is measured.
+    """
     prefix = f"LOCKBENCH_{server_set.upper()}_"
+    try:
+        parts = _parts(url)
+        addresses = tuple(_address(item) for item in parts.places.split(","))
+        options = _options(parts, rules)
+        if rules.nodes_max is not None and len(addresses) > rules.nodes_max:
+            raise ValueError(f"{len(addresses)} addresses, and {rules.nodes_max} is the most")
+        if len(set(addresses)) < len(addresses):
+            raise ValueError("one address stands there twice")
+    except ValueError as wrong:
+        raise SettingsError(f"{prefix}URL: {wrong}") from wrong
     secrets = {name: environment[prefix + name.upper()] for name in _SECRETS if environment.get(prefix + name.upper())}
-    options = dict(parse_qsl(parts.query))
+    if parts.credentials:
+        if "user" in secrets:
+            raise SettingsError(f"{prefix}URL names a user, and so does {prefix}USER: keep one of them")
+        secrets["user"] = unquote(parts.credentials)
+    for name in secrets:
+        if name not in rules.secrets:
+            raise SettingsError(f"{prefix}{name.upper()}: {server_set} makes no use of it here; unset it")
+    if rules.password_needs_user and "password" in secrets and "user" not in secrets:
+        raise SettingsError(f"{prefix}PASSWORD is a user's, and none is named: set {prefix}USER as well")
+    if ("tls_cert" in secrets) != ("tls_key" in secrets):
+        raise SettingsError(f"{prefix}TLS_CERT and {prefix}TLS_KEY only work together: set both, or neither")
+    for name in secrets:
+        if name.startswith("tls_") and not os.access(secrets[name], os.R_OK):
+            raise SettingsError(f"{prefix}{name.upper()}: {secrets[name]} cannot be read")
+    names_tls = any(name.startswith("tls_") for name in secrets)
+    if names_tls and rules.schemes.get(parts.scheme) is False:
+        secure = [scheme for scheme, tls in rules.schemes.items() if tls]
+        instead = f"write {secure[0]}:// or unset the variable" if secure else "unset the variable"
+        raise SettingsError(
+            f"{prefix}URL says {parts.scheme}://, which is not encrypted, and {prefix}TLS_… is set: {instead}"
+        )
+    return Endpoint(addresses, options, secrets, tls=bool(rules.schemes.get(parts.scheme)) or names_tls)
+
+
+def _options(parts: "_Parts", rules: UrlRules) -> dict[str, str]:
+    """Path and query as options. Raises ValueError for what the system would not honour."""
+    if parts.scheme and parts.scheme not in rules.schemes:
+        raise ValueError(f"the scheme {parts.scheme}:// is not known here: {_choice(rules.schemes)}")
+    if parts.fragment:
+        raise ValueError(f"#{parts.fragment} means nothing here")
+    options: dict[str, str] = {}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)):
+        if name not in rules.options:
+            raise ValueError(f"the parameter {name!r} is not known here: {_choice(rules.options)}")
+        if name in options:
+            raise ValueError(f"the parameter {name!r} stands there twice")
+        options[name] = value
     if parts.path:
-        options["database"] = parts.path
-    if parts.scheme:
-        options["scheme"] = parts.scheme
-    return Endpoint(addresses, options, secrets)
+        if rules.path is None:
+            raise ValueError(f"the path /{parts.path} means nothing here")
+        if rules.path in options:
+            raise ValueError(f"the path /{parts.path} and the parameter {rules.path!r} say the same: keep one of them")
+        options[rules.path] = unquote(parts.path)
+    for name, value in options.items():
+        if not re.fullmatch(rules.options.get(name, ".+"), value):
+            raise ValueError(f"{name} cannot be {value!r}")
+    return options
+
+
+def _choice(known: Iterable[str]) -> str:
+    listed = ", ".join(known)
+    return f"choose from {listed}" if listed else "there are none"
 
 
 class _Parts(NamedTuple):
@@ -112,6 +171,7 @@ class _Parts(NamedTuple):
     places: str
     path: str
     query: str
+    fragment: str
 
 
 def _parts(url: str) -> _Parts:
@@ -119,15 +179,16 @@ def _parts(url: str) -> _Parts:
 
     The standard library's `urlsplit` is for one host: some of its versions refuse several, one of them IPv6.
     """
-    scheme, mark, rest = url.rpartition("://")
+    url, _, fragment = url.partition("#")
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     credentials, _, places = place.rpartition("@")
-    return _Parts(scheme if mark else "", credentials, places, path.strip("/"), query)
+    return _Parts(scheme if mark else "", credentials, places, path.strip("/"), query, fragment)
 
 
 def _address(item: str) -> tuple[str, int]:
     host, _, port = item.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_536:
         raise ValueError(f"{item!r} is not host:port")
     return host.strip("[]"), int(port)

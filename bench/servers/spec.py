@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.url import UrlRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's)."""
+    """How to start one node: an argument vector without a shell, and the account to run it as (None: the caller's).
+
+    `hidden` are the beginnings of the names of variables that the server would read and must not see: the settings are
+    in `argv` and in its files, whatever is set around lockbench.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     run_as: str | None = None
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ class ServerSpec(ABC):
     npm_packages: ClassVar[tuple[str, ...]] = ()
     compose_services: ClassVar[tuple[str, ...]]  # the same nodes in docker-compose.yml, in node order
     compose_port: ClassVar[int]  # the client port inside the container
+    url_rules: ClassVar[UrlRules]  # what is honoured of a URL of the user's own servers
     ready_within_s: ClassVar[float] = 30.0
     stop_signal: ClassVar[str] = "SIGTERM"
 
@@ -96,6 +103,13 @@ class ServerSpec(ABC):
 
         `pid` is the process that was started (None: a container or a foreign server). Raises NotReady or WrongServer.
         """
+
+    def identify(self, endpoint: Endpoint) -> str:
+        """Ask servers of the user's own who they are, with the credentials that clients of theirs use.
+
+        Raises ConnectionError or RuntimeError, with the address, where nothing or something else answers.
+        """
+        raise ValueError(f"{self.name} has no servers but those that lockbench starts")
 
     def settle(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - most systems have nothing to do here
         """After every node is proven: wait for a quorum, create tables. Raises NotReady until it is so."""

@@ -92,6 +92,21 @@ def _node_state(entry: Mapping[str, Any]) -> NodeState:
     return NodeState(node, entry["identity"], Path(entry["folder"]))
 
 
+class HomeUnusable(LockbenchError):
+    """The home folder cannot be had; the message says why, and what to do."""
+
+
+@contextmanager
+def home_told(home: Path) -> Iterator[None]:
+    """Turn what the operating system refuses in the home folder into HomeUnusable."""
+    try:
+        yield
+    except OSError as refused:
+        raise HomeUnusable(
+            f"{home} cannot be used: {refused.strerror}. Set LOCKBENCH_HOME to a folder that you may write to"
+        ) from refused
+
+
 class HomeBusy(LockbenchError):
     """Another lockbench is at work on the same servers."""
 
@@ -100,10 +115,13 @@ class HomeBusy(LockbenchError):
 def exclusive(home: Path, what: str) -> Iterator[None]:
     """Hold `<home>/<what>.lock` for a block. The kernel frees it when this process ends in any way, `kill -9` included.
 
-    Raises HomeBusy at once when someone else holds it: two campaigns on one machine would measure each other.
+    Raises HomeUnusable; HomeBusy at once when someone else holds it: two campaigns on one machine would measure each
+    other.
     """
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / f"{what}.lock").open("w") as held:
+    with home_told(home):
+        home.mkdir(parents=True, exist_ok=True)
+        opened = (home / f"{what}.lock").open("w")
+    with opened as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as busy:

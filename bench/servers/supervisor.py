@@ -1,6 +1,7 @@
 """Brings server sets up, proves them, reports on them and takes them down, wherever they come from."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from bench.errors import LockbenchError
 from bench.servers import compose, freezing
-from bench.servers.accounts import can_enter, hand_over
+from bench.servers.accounts import closed_to, hand_over, make_way, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.interruption import uninterrupted
 from bench.servers.ports import claim_ports, free_ports
@@ -21,9 +22,10 @@ from bench.servers.process import ProcessId, start, stop
 from bench.servers.readiness import until_ready
 from bench.servers.settings import Settings, endpoint_from_url, load_settings
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.state import NodeState, RunningSet, StateFile, exclusive
+from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, home_told
 
 _STOP_WITHIN_S = 15.0
+_SOURCES_ASKED = ("url", "compose", "native")
 Progress = Callable[[str], None]
 
 
@@ -61,14 +63,18 @@ class Supervisor:
     """All servers of one home folder (`.lockbench`). Every method leaves the folder's records true at every instant."""
 
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
-        self.home = home.resolve()
+        self.home = Path(os.path.realpath(home))  # unlike `resolve`, this lets a link to itself be told later
         self.settings = settings or Settings()
         self._launches: dict[tuple[str, str], Launch] = {}  # as started by this object, by names of set and node
 
     @classmethod
     def default(cls) -> "Supervisor":
         """The home of the current folder (or LOCKBENCH_HOME) with its lockbench.toml."""
-        return cls(Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")), load_settings())
+        home = Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench")
+        with home_told(home):
+            if home.exists() and not home.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
+        return cls(home, load_settings())
 
     # -- where servers come from ---------------------------------------------------------------------------------
 
@@ -104,15 +110,17 @@ class Supervisor:
             running: dict[str, RunningSet] = {}
             started: list[Starting] = []
             try:
+                missing: list[tuple[ServerSpec, str]] = []
                 for spec in specs:
                     alive = self._still_up(spec)
                     if alive is not None:
                         running[spec.name] = alive
-                        continue
-                    source = self.source(spec)
-                    if isinstance(source, Missing):
-                        raise _needs(spec, source)
-                    progress(f"starting {spec.title} ({source})")
+                    else:
+                        missing.append((spec, self._served_by(spec)))
+                self._claim_ports([spec for spec, source in missing if source == "native"])
+                # What is not ours comes first: should it not answer, nothing was started in vain.
+                for spec, source in sorted(missing, key=lambda entry: _SOURCES_ASKED.index(entry[1])):
+                    progress(f"{'asking' if source == 'url' else 'starting'} {spec.title} ({source})")
                     if source == "native":
                         self._launch(spec, started)
                     else:
@@ -128,6 +136,24 @@ class Supervisor:
                 raise
             return {spec.name: running[spec.name] for spec in specs}
 
+    def _served_by(self, spec: ServerSpec) -> str:
+        """Where the set will come from; what can be told wrong without asking anybody is told here."""
+        source = self.source(spec)
+        if isinstance(source, Missing):
+            raise _needs(spec, source)
+        if source == "url":
+            self._foreign_endpoint(spec)
+        return source
+
+    def _claim_ports(self, specs: Sequence[ServerSpec]) -> None:
+        """Raise PortTaken for the first of all chosen ports that is taken, by one of these sets or by somebody else."""
+        claim_ports(port for spec in specs for port in self._chosen_ports(spec) or ())
+
+    def _chosen_ports(self, spec: ServerSpec) -> range | None:
+        """The ports of a set, in the order of its nodes, where lockbench.toml has a first one."""
+        first = self.settings.of(spec.name).first_port
+        return None if first is None else range(first, first + len(spec.port_names) * len(spec.node_names))
+
     def _still_up(self, spec: ServerSpec) -> RunningSet | None:
         known = StateFile(self.home, spec.name).read()
         if known is None:
@@ -138,7 +164,7 @@ class Supervisor:
             self._stop_strays(spec)
             return None
         try:
-            proven = tuple(replace(state, identity=_prove(spec, source, state)) for state in states)
+            proven = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
         except (NotReady, WrongServer, compose.ComposeError):
             self._stop_strays(spec)  # half of a set is no use: start afresh
             return None
@@ -160,15 +186,18 @@ class Supervisor:
     def _lay_out(self, spec: ServerSpec) -> tuple[NodeState, ...]:
         """Fresh, empty folders and ports for every node."""
         per_node = len(spec.port_names)
-        first = self.settings.of(spec.name).first_port
-        count = per_node * len(spec.node_names)
-        ports = free_ports(count) if first is None else claim_ports(range(first, first + count))
+        chosen = self._chosen_ports(spec)
+        ports = free_ports(per_node * len(spec.node_names)) if chosen is None else claim_ports(chosen)
         states = []
         for index, name in enumerate(spec.node_names):
             folder = self._node_folder(spec, name)
             shutil.rmtree(folder, ignore_errors=True)
+            account = spec.unprivileged_account()
+            make_way(folder, account)
             (folder / "data").mkdir(parents=True)
-            hand_over((folder, folder / "data"), spec.unprivileged_account())
+            hand_over((folder, folder / "data"), account)
+            if account is not None and (closed := closed_to(account, folder / "data")) is not None:
+                raise ServersError(f"{spec.title} runs as {account}, {remedy(closed)}")
             mine = ports[index * per_node : (index + 1) * per_node]
             node = Node(name, dict(zip(spec.port_names, mine, strict=True)), folder / "data")
             states.append(NodeState(node, "", folder))
@@ -178,13 +207,13 @@ class Supervisor:
         """Under the home; for a server that must not run as root, elsewhere if its account cannot enter the home."""
         inside = self.home / "servers" / spec.name / node_name
         account = spec.unprivileged_account()
-        if account is None or can_enter(account, inside.parent):
+        if account is None or closed_to(account, inside.parent) is None:
             return inside
         return self._outside / spec.name / node_name
 
     @property
     def _outside(self) -> Path:
-        digest = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
         return Path("/var/tmp") / f"lockbench-{digest}"
 
     def _prove_all(self, starting: Starting) -> RunningSet:
@@ -208,12 +237,17 @@ class Supervisor:
             Node(name, {"client": port}, Path(), host) for name, (host, port) in zip(names, addresses, strict=True)
         )
         states = tuple(NodeState(node, "", self.home / "servers" / spec.name / node.name) for node in nodes)
-        deadline = time.monotonic() + spec.ready_within_s
-        states = tuple(
-            replace(state, identity=until_ready(partial(_prove, spec, source, state), deadline, state.node.name))
-            for state in states
-        )
-        if source == "compose":
+        if source == "url":
+            # Asked once: nobody is starting them, so nothing is to be waited for.
+            states = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
+        else:
+            deadline = time.monotonic() + spec.ready_within_s
+            states = tuple(
+                replace(
+                    state, identity=until_ready(partial(self._prove, spec, source, state), deadline, state.node.name)
+                )
+                for state in states
+            )
             until_ready(partial(spec.settle, nodes), deadline, spec.title)
         StateFile(self.home, spec.name).write(source, states)
         return self._running(spec, source, states)
@@ -222,7 +256,22 @@ class Supervisor:
         url = self.settings.of(spec.name).url
         if url is None:
             raise ServersError(f"{spec.title}: source is url, but there is none. Set LOCKBENCH_{spec.name.upper()}_URL")
-        return endpoint_from_url(spec.name, url)
+        return endpoint_from_url(spec.name, url, spec.url_rules)
+
+    def _prove(self, spec: ServerSpec, source: str, state: NodeState) -> str:
+        """Who answers at a node now. A container's id is added to what the server in it says."""
+        if source == "url":
+            return self._identify(spec, state)
+        identity = spec.prove(state.node, _pid(state))
+        return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
+
+    def _identify(self, spec: ServerSpec, state: NodeState) -> str:
+        """Each node of the user's own is asked by itself: a client of several is content with some of them."""
+        try:
+            return spec.identify(self._foreign_endpoint(spec).at(((state.node.host, state.node.port),)))
+        except (OSError, RuntimeError) as refused:
+            told = " ".join(str(refused).split())
+            raise WrongServer(f"{state.node.name} does not answer as {spec.title} does: {told}") from refused
 
     def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:
         if source == "url":
@@ -262,7 +311,7 @@ class Supervisor:
                 problem = None
                 identity = state.identity
                 try:
-                    identity = _prove(spec, source, state)
+                    identity = self._prove(spec, source, state)
                 except (NotReady, WrongServer, compose.ComposeError) as found:
                     problem = str(found) or "does not answer"
                 address = f"{state.node.host}:{state.node.port}"
@@ -365,15 +414,6 @@ def _prove_each(starting: Starting, deadline: float) -> tuple[NodeState, ...]:
         identity = until_ready(prove, deadline, state.node.name, process, state.log_path)
         proven.append(replace(state, identity=identity))
     return tuple(proven)
-
-
-def _prove(spec: ServerSpec, source: str, state: NodeState) -> str:
-    """Who answers at a node now. A container's id is added to what the server in it says."""
-    if source == "url":
-        # Each client reads the server's own facts; there is no expectation here to hold a user's server to.
-        return state.node.name
-    identity = spec.prove(state.node, _pid(state))
-    return f"{identity} in {compose.container(state.node.name)}" if source == "compose" else identity
 
 
 def _pid(state: NodeState) -> int | None:

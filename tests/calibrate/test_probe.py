@@ -55,7 +55,8 @@ def test_a_key_that_exists_is_an_error(server: Endpoint) -> None:
         first = probe.acquire("k", 10_000, 0, Wait("try"))
         assert isinstance(first, Grant)
         ((host, port),) = server.addresses
-        ask(host, port, command("SET", f"lockbench-set:{probe.options.client}:{1:012d}", "there"))
+        (keys,) = ask(host, port, command("KEYS", f"lockbench-set:*:{0:012d}"))
+        ask(host, port, *(command("SET", key[:-12] + b"%012d" % 1, "there") for key in keys))
         second = probe.release(first)
     assert isinstance(second, Refusal)
     assert second.outcome is Outcome.ERROR

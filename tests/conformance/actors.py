@@ -38,9 +38,9 @@ class Actor(Protocol):
 class ProcessActor:
     """An actor in its own process. `stop` and `kill` are SIGSTOP and SIGKILL."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "actor") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.conformance.actor"],
+            [sys.executable, "-m", f"tests.conformance.{module}"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,7 +1,10 @@
 """Clients of real systems with one fault each, for checks of what `faulty` does not have: processes, sessions."""
 
+from unittest.mock import patch
+
 from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.etcd.lock import EtcdLock
+from bench.systems.etcd.turn import Turn
 from bench.systems.redis.lock import RedisLock
 from bench.systems.wait import Wait
 
@@ -17,6 +20,14 @@ class TwoStepRedisLock(RedisLock):
             return answer
         self.clock.sleep(0.02)  # pace: the step between the steps, long enough to be killed in
         return self._renew(answer, ttl_ms)
+
+
+class UntidyEtcdLock(EtcdLock):
+    """Leaves its queue entry behind when an exception ends its acquire."""
+
+    def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        with patch.object(Turn, "vanish", lambda _turn: None):
+            return super()._acquire(key, ttl_ms, timeout_ms, wait)
 
 
 class CredulousEtcdLock(EtcdLock):

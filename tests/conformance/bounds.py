@@ -25,5 +25,12 @@ PATIENCE_MS = 30_000
 # One backend call when the wire is bad: short, so that a check need not wait out the default of two seconds.
 BAD_WIRE_CALL_MS = 400
 
+# What lies between machines of one region and is missing on loopback: what costs several round trips may not fit in a
+# limit that loopback never shows.
+FAR_ROUND_TRIP_MS = 20
+
+# From the end of a connection until its client has seen to it, where it does so on its own.
+NOTICED_WITHIN_MS = 100
+
 # How often the suite itself looks when it waits for something that has no event to wait for.
 LOOK_EVERY_S = 0.005

@@ -5,10 +5,10 @@ The keys looked for are those of `Harness.new_key`: plain ASCII that every adapt
 
 import base64
 import json
-import time
 from http.client import HTTPConnection
 
 from bench.servers.endpoint import Endpoint
+from bench.systems.clock import SYSTEM_CLOCK
 from bench.systems.memory.store import store_at
 from bench.systems.registry import System
 
@@ -19,7 +19,7 @@ def entries(system: System, endpoint: Endpoint, key: str) -> list[str]:
     """Holder and queue of a key as the servers store them."""
     match (system.servers_path or system.client_path).split(".")[2]:
         case "memory" | "faulty":
-            return store_at(endpoint).entries(key, time.monotonic_ns())
+            return store_at(endpoint).entries(key, SYSTEM_CLOCK.monotonic_ns())
         case "redis" | "redlock":
             return _redis(endpoint, key)
         case "zookeeper":

@@ -7,10 +7,13 @@ from bench.servers.proxy import Direction, FaultProxy
 
 
 class ProxyWire:
-    """One proxy a node. Faults without a `node` go to all of them."""
+    """One proxy a node. Faults without a `node` go to all of them. Sound, it makes every round trip this long."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, round_trip_ms: int) -> None:
+        self._one_way_ms = round_trip_ms / 2
         self._proxies = [FaultProxy(address) for address in endpoint.addresses]
+        for proxy in self._proxies:
+            proxy.delay(self._one_way_ms)
         self.endpoint = endpoint.at(tuple(proxy.address for proxy in self._proxies))
 
     def _chosen(self, node: int | None) -> Iterator[FaultProxy]:
@@ -19,7 +22,7 @@ class ProxyWire:
     def delay(self, delay_ms: int, node: int | None = None) -> None:
         """Requests arrive this late; replies are not held."""
         for proxy in self._chosen(node):
-            proxy.delay(delay_ms, Direction.TO_SERVER)
+            proxy.delay(self._one_way_ms + delay_ms, Direction.TO_SERVER)
 
     def drop(self, node: int | None = None) -> None:
         """Nothing passes in either direction, and nobody is told."""
@@ -30,6 +33,16 @@ class ProxyWire:
         """Reset every connection; new ones work."""
         for proxy in self._chosen(node):
             proxy.sever()
+
+    def hang_up(self) -> None:
+        """The servers end every connection, as they do with idle ones; new ones work."""
+        for proxy in self._proxies:
+            proxy.hang_up()
+
+    def silence(self) -> None:
+        """Nothing passes any more over the connections there are, and nobody is told; new ones work."""
+        for proxy in self._proxies:
+            proxy.silence()
 
     def refuse(self, node: int | None = None) -> None:
         """Nobody listens there any more: connecting is refused. Not undone by `restore`."""
@@ -45,6 +58,7 @@ class ProxyWire:
         """A sound wire again; what was held is delivered."""
         for proxy in self._proxies:
             proxy.restore()
+            proxy.delay(self._one_way_ms)
 
     def close(self) -> None:
         """End all proxies."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Refusal, Released
+from bench.systems.clock import SYSTEM_CLOCK
 from bench.systems.wait import Wait
 
 
@@ -72,7 +73,7 @@ class Script:
 
     def _acquire(self, request: dict[str, Any]) -> dict[str, Any]:
         key, ttl_ms = request["key"], self.client.options.ttl_ms
-        sent_ns = time.monotonic_ns()
+        sent_ns = SYSTEM_CLOCK.monotonic_ns()
         answer = self.client.acquire(key, ttl_ms, request["timeout_ms"], self._wait)
         if isinstance(answer, Grant):
             self._grants[key] = answer

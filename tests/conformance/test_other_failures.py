@@ -8,7 +8,7 @@ import pytest
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.registry import SYSTEMS
-from tests.conformance.catalogue import CHECKS, applies
+from tests.conformance.catalogue import CHECKS, applies, near
 from tests.conformance.harness import Harness
 
 # (system without a server, check, what it must complain of): the check's subject is missing in that system.
@@ -21,6 +21,7 @@ IN_PROCESS = [
 # (system, class in bad_clients, check, what it must complain of)
 BAD_CLIENTS = [
     ("redis", "TwoStepRedisLock", "killed_at_any_moment_leaves_at_most_a_lease", "expected a grant"),
+    ("etcd", "UntidyEtcdLock", "killed_greenlet_leaves_nothing", "stayed in the queue|was not granted at once"),
     ("etcd", "CredulousEtcdLock", "lease_lost_in_the_queue_is_no_grant", "whose lease ended in the queue got"),
 ]
 # (system of the registry that is unsound on purpose, check that its difference breaks, what it must complain of)
@@ -33,7 +34,7 @@ MINORITY = "a_minority_may_be_unreachable"
 
 def test_every_check_beyond_faulty_is_here() -> None:
     here = {check for _, check, _ in IN_PROCESS} | {check for _, _, check, _ in BAD_CLIENTS} | {MINORITY}
-    assert here == {check for check in CHECKS if not applies(check, SYSTEMS["faulty"])}
+    assert here == {near(check) for check in CHECKS if not applies(check, SYSTEMS["faulty"])}
 
 
 @pytest.mark.parametrize(("system_name", "check", "complaint"), IN_PROCESS, ids=lambda value: value.replace(" ", "-"))

@@ -19,6 +19,10 @@ class Wire(Protocol):
 
     def sever(self, node: int | None = None) -> None: ...
 
+    def hang_up(self) -> None: ...
+
+    def silence(self) -> None: ...
+
     def refuse(self, node: int | None = None) -> None: ...
 
     def swallow_reply(self, *, then_sever: bool) -> None: ...
@@ -31,14 +35,15 @@ class Wire(Protocol):
 class LinkWire:
     """The in-process link of `faulty`, which has one node."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, round_trip_ms: int) -> None:
         self._name = uuid.uuid4().hex
-        self._link = LINKS[self._name] = Link()
+        self._round_trip_ms = round_trip_ms
+        self._link = LINKS[self._name] = Link(delay_ms=round_trip_ms)
         self.endpoint = replace(endpoint, options={**endpoint.options, "link": self._name})
 
     def delay(self, delay_ms: int, node: int | None = None) -> None:
         """Requests arrive this late."""
-        self._link.delay_ms = delay_ms
+        self._link.delay_ms = self._round_trip_ms + delay_ms
 
     def drop(self, node: int | None = None) -> None:
         """Requests vanish; the connection stays open."""
@@ -47,6 +52,14 @@ class LinkWire:
     def sever(self, node: int | None = None) -> None:
         """Close all connections; new ones work."""
         self._link.cuts += 1
+
+    def hang_up(self) -> None:
+        """The same: the end of a connection is noticed at the next call, however it came."""
+        self.sever()
+
+    def silence(self) -> None:
+        """Nothing passes any more over the connections there are; new ones work."""
+        self._link.silences += 1
 
     def refuse(self, node: int | None = None) -> None:
         """Nobody is there to connect to."""
@@ -58,7 +71,7 @@ class LinkWire:
 
     def restore(self) -> None:
         """A sound wire again."""
-        self._link.dropping, self._link.swallowing, self._link.delay_ms = False, 0, 0
+        self._link.dropping, self._link.swallowing, self._link.delay_ms = False, 0, self._round_trip_ms
 
     def close(self) -> None:
         """Forget the link."""

@@ -1,87 +1,17 @@
 """Locust's web page on the bench: the form has the options, bad values are refused, sub-millisecond values are true."""
 
 import html
-import json
 import os
 import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.error import URLError
-from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import psutil
 import pytest
 
-from bench.load.child import locust_running
-from bench.load.live import LiveFailed, live_command, run_live
-from bench.servers.ports import free_ports
+from bench.load.live import LiveFailed, run_live
+from tests.load.pages import FORM, Page, page
 from tests.load.runs import own_redis
-
-FORM = {"user_count": "2", "spawn_rate": "2", "host": "", "workload": "uncontended", "warmup_s": "0.2"}
-Stats = Mapping[str, Any]
-
-
-class Page:
-    """What a browser would ask of the page."""
-
-    def __init__(self, port: int, process: "subprocess.Popen[bytes]") -> None:
-        self.address = f"http://127.0.0.1:{port}"
-        self.process = process
-
-    def get(self, path: str) -> str:
-        with urlopen(self.address + path, timeout=10) as answer:
-            return str(answer.read().decode())
-
-    def post(self, path: str, form: Mapping[str, str]) -> Any:
-        with urlopen(self.address + path, data=urlencode(form).encode(), timeout=30) as answer:
-            return json.loads(answer.read())
-
-    def stats(self) -> Stats:
-        found: Stats = json.loads(self.get("/stats/requests"))
-        return found
-
-    def row(self, name: str) -> Stats | None:
-        return next((row for row in self.stats()["stats"] if row["name"] == name), None)
-
-    def until(self, what: Callable[[], Any], within_s: float = 30.0) -> Any:
-        deadline = time.monotonic() + within_s
-        while not (found := what()):
-            assert self.process.poll() is None, "Locust ended"
-            assert time.monotonic() < deadline, self.get("/logs")
-            time.sleep(0.1)
-        return found
-
-    def until_row(self, name: str, requests: int) -> Stats:
-        def enough() -> Stats | None:
-            row = self.row(name)
-            return row if row is not None and row["num_requests"] >= requests else None
-
-        found: Stats = self.until(enough)
-        return found
-
-
-@contextmanager
-def page(environment: Mapping[str, str] | None = None, processes: int = 1) -> Iterator[Page]:
-    (port,) = free_ports(1)
-    with locust_running(live_command("memory", port, processes), environment or {}) as process:
-        opened = Page(port, process)
-
-        def answers() -> bool:
-            try:
-                return "<html" in opened.get("/")
-            except (URLError, ConnectionError):
-                return False
-
-        deadline = time.monotonic() + 30
-        while not answers():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +69,7 @@ def test_a_rate_is_kept_on_the_page_and_stops_at_once(processes: int) -> None:
         assert opened.post("/swarm", {**form, "rate_per_s": "100"})["success"] is True
         opened.until_row("acquire", 150)
         rate = opened.until(lambda: opened.stats()["total_rps"])
-        assert rate < 300, "acquires and releases together are 200 a second"
+        assert rate < 150, "a lock counts once"
         opened.post("/stop", {})
         opened.until(lambda: opened.stats()["state"] == "stopped", within_s=5.0)
         if processes > 1:
@@ -150,35 +80,13 @@ def test_a_rate_is_kept_on_the_page_and_stops_at_once(processes: int) -> None:
         opened.until(lambda: opened.stats()["state"] == "stopped", within_s=5.0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rate_per_s": "0"}, "--rate-per-s: 0 is outside"),
-        ({"system": "redsi"}, "--system: 'redsi' is none of"),
-        ({"workload": "contendet"}, "--workload: 'contendet' is none of"),
-        ({"ttl_ms": "-5"}, "--ttl-ms: -5 is outside"),
-        ({"ttl_ms": "ten"}, "--ttl-ms: 'ten' is not a whole number"),
-        ({"wait": "watch"}, "memory cannot wait by watch"),
-        ({"keys": "3"}, "in the uncontended workload each client has its own key"),
-    ],
-)
-def test_a_bad_form_is_refused_with_one_message_and_starts_nothing(
-    fresh: Page, changes: dict[str, str], message: str
-) -> None:
-    answer = fresh.post("/swarm", {**FORM, "system": "memory", **changes})
-    assert answer["success"] is False
-    assert message in answer["message"]
-    assert fresh.stats()["state"] in ("ready", "stopped")
-    assert fresh.stats()["user_count"] == 0
-
-
 def test_servers_that_are_down_are_told_on_the_page(fresh: Page, tmp_path_factory: pytest.TempPathFactory) -> None:
     form = {**FORM, "system": "redlock"}
     with page({"LOCKBENCH_HOME": str(tmp_path_factory.mktemp("home"))}) as other:
-        assert other.post("/swarm", form)["success"] is True
-        told = other.until(lambda: json.loads(other.get("/exceptions"))["exceptions"])
-        assert [one["msg"] for one in told] == ["Redlock is not up: start it with `lockbench up redlock`"]
-        other.until(lambda: other.stats()["state"] == "stopped" and other.stats()["user_count"] == 0)
+        answer = other.post("/swarm", form)
+        assert answer["success"] is False
+        assert answer["message"] == "Redlock is not up: start it with `lockbench up redlock`"
+        assert other.stats()["user_count"] == 0
         again = other.post("/swarm", {**FORM, "system": "memory"})
         assert again["success"] is True, "the page goes on working"
         other.until_row("acquire", 100)

@@ -26,6 +26,7 @@ from bench.servers.autostart import (
     units_in,
 )
 from tests.packaging.pyproject import ROOT
+from tests.processes import default_in_children
 
 HOLDER = """
 import sys, time
@@ -115,7 +116,8 @@ def hold(places: Places) -> "subprocess.Popen[str]":
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_is_gone_after_a_signal(places: Places, number: signal.Signals) -> None:
-    holder = hold(places)
+    with default_in_children(number):
+        holder = hold(places)
     holder.send_signal(number)
     holder.wait(timeout=20)
     assert holder.returncode != 0

@@ -33,8 +33,8 @@ def swift(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
 
 @pytest.fixture(scope="session")
 def barren(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    """A campaign in which nothing was measured: one failed run and one interrupted one."""
-    plans = campaigns.plans(("redis", "etcd"), ("uncontended",), 1)
+    """A campaign in which nothing was measured: one failed run, an interrupted one, and one that never began."""
+    plans = campaigns.plans(("redis", "etcd", "dynamodb"), ("uncontended",), 1)
     folder = campaigns.start(tmp_path_factory.mktemp("barren"), plans)
     campaigns.add_run(folder, plans[0], campaigns.Failed(phase="<i>servers", reason="<b>port</b> 1 | is taken"))
     campaigns.add_run(folder, plans[1], None)

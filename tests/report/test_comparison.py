@@ -223,3 +223,14 @@ def test_the_limits_name_loopback_cores_generator_and_what_is_missing(evidence: 
     for word in ("Loopback", "31 µs", "2 cores", "Generator-bound", "redis (saturation)", "dynamodb", NOT_MEASURED):
         assert word in told
     assert limits(barren)
+
+
+@pytest.mark.parametrize("chosen", [("redis",), ("etcd", "redis"), ("dynamodb",), ("redis-aof",), ("memory",)])
+def test_a_campaign_of_chosen_systems_shows_those(tmp_path: Path, chosen: tuple[str, ...]) -> None:
+    plans = campaigns.plans(chosen, ("uncontended",), 1)
+    folder = campaigns.start(tmp_path, plans)
+    for plan in plans:
+        campaigns.add_run(folder, plan, campaigns.measured(plan, campaigns.SHAPES["redis"]))
+    made = build_comparison(Evidence.load(folder))
+    assert {column.system for column in made.columns} == {name for name in chosen if name in headline()}
+    assert {row.system for row in made.rows} == set(chosen)

@@ -1,66 +1,23 @@
 """Redis' server files against a real redis-server: proven by identity, configured, and the same after a restart."""
 
 import socket
-import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench.servers.spec import Found, Launch, Node, NotReady, WrongServer
+from bench.servers.spec import NotReady, WrongServer
 from bench.systems.base import Grant, Outcome, Refusal, Released
 from bench.systems.redis.lock import RedisLock
-from bench.systems.redis.scripts import command
-from bench.systems.redis.server import RedisServers
 from bench.systems.redis.variants import NaiveFenceRedisLock
-from bench.systems.redis.wire import ask
 from bench.systems.wait import Wait
+from tests.servers.one_redis import DEADLINE_S, SPEC, OneRedis
 
 pytestmark = pytest.mark.servers
-SPEC = RedisServers()
 TRY = Wait("try")
-DEADLINE_S = 20.0
 ALWAYS = {"durability": "always"}
-
-
-class OneRedis:
-    """A redis-server in a folder with a space and a quote in its name."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        with socket.create_server(("127.0.0.1", 0)) as reserved:
-            port = reserved.getsockname()[1]
-        found = SPEC.find()
-        assert isinstance(found, Found), f"{found}: these tests need the real server"
-        self.node = Node("redis", {"client": port}, folder)
-        (self.launch,) = SPEC.prepare([self.node], found)
-        self.start()
-
-    def start(self) -> None:
-        assert isinstance(self.launch, Launch)
-        self.process = subprocess.Popen(self.launch.argv, stdout=subprocess.DEVNULL)
-        give_up = time.monotonic() + DEADLINE_S
-        while True:
-            try:
-                self.identity = SPEC.prove(self.node, self.process.pid)
-                return
-            except NotReady:
-                assert time.monotonic() < give_up, "the server did not come up"
-                assert self.process.poll() is None, "the server ended"
-                time.sleep(0.01)  # pace: between two looks, bounded by the deadline
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    def open(self) -> RedisLock:
-        return RedisLock.open(SPEC.endpoint([self.node]))
-
-    def say(self, *words: str) -> object:
-        return ask(self.node.host, self.node.port, command(*words))[0]
 
 
 @pytest.fixture

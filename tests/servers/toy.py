@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 
 _SERVE = """
 import os, socket, sys
@@ -25,6 +26,7 @@ class ToyServers(ServerSpec):
     node_names = ("toy-1", "toy-2")
     compose_services = ("toy-1", "toy-2")
     compose_port = 1
+    url_rules = UrlRules(schemes={"toy": False})
     ready_within_s = 10.0
     script: ClassVar[str] = _SERVE
 

@@ -49,8 +49,12 @@ class ScriptedCluster:
         return answer
 
     @contextmanager
-    def stream(self, name: str, request: Any, timeout_ms: float) -> Iterator[Any]:
-        yield iter([self.call(name, request)])
+    def stream(self, name: str, requests: Any, timeout_ms: float) -> Iterator[Any]:
+        yield iter([self.call(name, requests)])
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return ADDRESS
 
     @property
     def exhausted(self) -> bool:

@@ -76,7 +76,7 @@ class Recording(LockClient):
         self.asked.append(("release", grant.key))
         return RELEASED
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self.closes += 1
 
     def server_facts(self) -> ServerFacts:
@@ -202,7 +202,7 @@ def test_a_grant_is_lost_from_its_deadline_on_by_the_injected_clock() -> None:
     assert client.lost(grant) is None
     client.clock.sleep(0.000_000_001)
     assert client.lost(grant) is not None
-    assert client.lost(replace(grant, deadline_ns=None)) is None
+    assert client.lost(replace(taken(client, 10), deadline_ns=None)) is None
 
 
 def test_owners_are_never_used_twice() -> None:

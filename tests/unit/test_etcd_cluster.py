@@ -59,12 +59,12 @@ def test_what_etcd_rejected_is_refused(code: grpc.StatusCode) -> None:
 def _watch_that_ends(code: grpc.StatusCode, details: str) -> Iterator[Cluster]:
     """A cluster of one member, which ends every watch in this way."""
 
-    def end(_: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+    def end(_: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         context.abort(code, details)
         yield b""
 
     server = grpc.server(ThreadPoolExecutor(2))
-    handler = grpc.unary_stream_rpc_method_handler(end)
+    handler = grpc.stream_stream_rpc_method_handler(end)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("etcdserverpb.Watch", {"Watch": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -84,7 +84,10 @@ def _watch_that_ends(code: grpc.StatusCode, details: str) -> Iterator[Cluster]:
     ],
 )
 def test_a_stream_that_ends_at_our_deadline_has_not_failed(code: grpc.StatusCode, details: str) -> None:
-    with _watch_that_ends(code, details) as cluster, cluster.stream("watch", etcdrpc.WatchRequest(), 5_000) as answers:
+    with (
+        _watch_that_ends(code, details) as cluster,
+        cluster.stream("watch", [etcdrpc.WatchRequest()], 5_000) as answers,
+    ):
         next(answers)
 
 
@@ -93,7 +96,7 @@ def test_a_stream_that_ends_otherwise_has(details: str) -> None:
     with (
         _watch_that_ends(grpc.StatusCode.UNKNOWN, details) as cluster,
         pytest.raises(CallFailed, match=f"UNKNOWN: {details}$"),
-        cluster.stream("watch", etcdrpc.WatchRequest(), 5_000) as answers,
+        cluster.stream("watch", [etcdrpc.WatchRequest()], 5_000) as answers,
     ):
         next(answers)
 
@@ -107,15 +110,30 @@ def test_a_closed_cluster_opens_no_channel_again() -> None:
 
 def test_clients_of_a_process_share_a_channel_until_the_last_gives_it_back() -> None:
     address = ("127.0.0.1", free_ports(1)[0])
-    first = channels.take(address, {})
-    assert channels.take(address, {}) is first
-    channels.give_back(address, {})
-    assert channels.take(address, {}) is first
-    channels.give_back(address, {})
-    channels.give_back(address, {})
-    again = channels.take(address, {})
+    endpoint = Endpoint((address,))
+    first = channels.take(address, endpoint)
+    assert channels.take(address, endpoint) is first
+    channels.give_back(first)
+    assert channels.take(address, endpoint) is first
+    channels.give_back(first)
+    channels.give_back(first)
+    again = channels.take(address, endpoint)
     assert again is not first
-    channels.give_back(address, {})
+    channels.give_back(again)
+
+
+def test_a_silent_line_is_used_no_more_and_the_others_must_be_heard_first() -> None:
+    endpoint = Endpoint(tuple(("127.0.0.1", port) for port in free_ports(3)))
+    lines = [channels.take(address, endpoint) for address in endpoint.addresses]
+    channels.found_silent(lines[0])
+    assert [line.trusted for line in lines] == [False, False, False]
+    lines[1].heard += 1  # an answer
+    assert [line.trusted for line in lines] == [False, True, False]
+    anew = [channels.take(address, endpoint) for address in endpoint.addresses]
+    assert [one is other for one, other in zip(anew, lines, strict=True)] == [False, True, False]
+    assert all(line.trusted for line in anew)
+    for line in (*lines, *anew):
+        channels.give_back(line)
 
 
 def test_a_fork_after_use_under_gevent_is_an_error_and_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,10 +96,10 @@ def test_a_key_of_our_name_and_another_revision_is_not_ours() -> None:
     assert messages.looked(txn_answer(60, range_answer((ENTRY.key, 59)), range_answer()), 40) is None
 
 
-def test_the_watch_begins_right_after_the_look() -> None:
-    watch = messages.watch_request(Place(40, b"p", 60)).create_request
-    assert (watch.key, watch.start_revision) == (b"p", 61)
-    assert list(watch.filters) == [etcdrpc.WatchCreateRequest.NOPUT]
+def test_the_watch_of_the_predecessor_and_of_ourselves_begins_right_after_the_look() -> None:
+    watches = [request.create_request for request in messages.watch_requests(ENTRY, Place(40, b"p", 60))]
+    assert [(watch.key, watch.start_revision) for watch in watches] == [(b"p", 61), (ENTRY.key, 61)]
+    assert all(list(watch.filters) == [etcdrpc.WatchCreateRequest.NOPUT] for watch in watches)
 
 
 def test_a_delete_names_the_revision() -> None:

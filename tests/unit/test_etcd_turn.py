@@ -37,6 +37,10 @@ def _turn(*answers: Any, clock: StandingClock | None = None) -> Turn:
     return Turn(cluster, session_on(cluster, clock or StandingClock()), ENTRY)
 
 
+def _lives(left_s: int) -> object:
+    return etcdrpc.LeaseTimeToLiveResponse(ID=31, TTL=left_s)
+
+
 def _until_ns(clock: StandingClock, ms: float) -> int:
     return int((clock.now_ms + ms) * NS_PER_MS)
 
@@ -98,7 +102,35 @@ def test_a_deleted_predecessor_is_not_yet_a_turn() -> None:
 def test_a_waiter_whose_lease_ended_does_not_hold() -> None:
     """etcd issues 9921 and 11456."""
     clock = StandingClock()
-    assert _outcome(_turn(DELETED, OUR_KEY_GONE, clock=clock).wait(QUEUED, _until_ns(clock, 1_000))) is Outcome.LOST
+    turn = _turn(DELETED, OUR_KEY_GONE, _lives(-1), clock=clock)
+    assert _outcome(turn.wait(QUEUED, _until_ns(clock, 1_000))) is Outcome.LOST
+    assert turn.session.ended() is not None
+
+
+@pytest.mark.parametrize("left_s", [0, 1, 60])
+def test_a_key_that_another_hand_deleted_is_not_put_down_to_the_lease(left_s: int) -> None:
+    clock = StandingClock()
+    turn = _turn(DELETED, OUR_KEY_GONE, _lives(left_s), clock=clock)
+    answer = turn.wait(QUEUED, _until_ns(clock, 1_000))
+    assert _outcome(answer) is Outcome.LOST
+    assert "deleted by another hand" in str(answer)
+    assert turn.session.ended() is None, "the lease lives, and so do the other grants of the session"
+
+
+def test_where_etcd_does_not_say_why_nothing_is_made_up() -> None:
+    clock = StandingClock()
+    answer = _turn(DELETED, OUR_KEY_GONE, LOST_REPLY, clock=clock).wait(QUEUED, _until_ns(clock, 1_000))
+    assert _outcome(answer) is Outcome.LOST
+    assert "does not say why" in str(answer)
+
+
+def test_a_watch_that_etcd_refuses_ends_the_wait_with_its_word() -> None:
+    clock = StandingClock()
+    refused = etcdrpc.WatchResponse(canceled=True, cancel_reason="etcdserver: permission denied")
+    turn = _turn(refused, STILL_SECOND, refused, DELETE_DONE, clock=clock)
+    answer = turn.wait(QUEUED, _until_ns(clock, 1_000))
+    assert _outcome(answer) is Outcome.ERROR
+    assert "permission denied" in str(answer)
 
 
 def test_a_waiter_past_its_own_lease_leaves_and_is_lost() -> None:

@@ -1,11 +1,5 @@
 """What is particular to advisory locks: numbers for keys, and a lock that outlives the statement that took it."""
 
-import shutil
-import signal
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from bench.systems.base import RELEASED, Grant, Outcome, Refusal
@@ -14,7 +8,7 @@ from bench.systems.postgres_advisory.lock import PostgresAdvisoryLock
 from bench.systems.postgres_advisory.numbers import number_of
 from bench.systems.postgres_row.session import Session
 from bench.systems.wait import Wait
-from tests.unit.test_postgres_tokens import Server
+from tests.unit.postgres_server import Server
 
 TRY, BLOCK = Wait("try"), Wait("block")
 
@@ -23,16 +17,6 @@ def test_the_number_of_a_key_never_changes() -> None:
     # From `printf orders | sha256sum`. Clients of two releases must lock the same number.
     assert number_of("orders") == 2023957755765852388
     assert -(2**63) <= number_of("k") < 2**63
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    # Not under pytest's own folder: that is closed to the account which the server runs as when the tests run as root.
-    folder = Path(tempfile.mkdtemp(prefix="lockbench-test-", dir="/var/tmp"))
-    started = Server(folder)
-    yield started
-    started.end(signal.SIGINT)
-    shutil.rmtree(folder)
 
 
 def granted(client: PostgresAdvisoryLock, key: str) -> Grant:

@@ -9,7 +9,7 @@ from bench.systems.base import RELEASED, ClientOptions, Grant, Outcome, Refusal
 from bench.systems.postgres_row import lock as locking
 from bench.systems.postgres_row.lock import PostgresRowLock
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
-from bench.systems.postgres_row.transaction import RowTransaction
+from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
 from bench.systems.wait import Wait
 
 TRY, BLOCK, POLL = Wait("try"), Wait("block"), Wait.parse("poll-10ms")
@@ -51,6 +51,9 @@ class FakeTransaction:
 
     def commit(self) -> None:
         self._next()
+
+    def standing(self) -> bool:
+        return True
 
 
 class SteppingClock:
@@ -100,8 +103,8 @@ def refused_as(answer: object) -> Outcome:
     return answer.outcome
 
 
-def failure(code: str) -> StatementFailed:
-    failed = StatementFailed.__new__(StatementFailed)
+def failure(code: str, kind: type[StatementFailed] = StatementFailed) -> StatementFailed:
+    failed = kind.__new__(kind)
     failed.sqlstate = code
     return failed
 
@@ -145,11 +148,11 @@ def test_a_poller_asks_until_its_time_is_up_and_no_longer() -> None:
     assert lock.clock.monotonic_ns() == 100_000_000
 
 
-def test_a_canceled_wait_is_a_timeout_and_any_other_failure_an_error() -> None:
-    lock = a_lock(failure("57014"), failure("40P01"), failure("57014"))
+def test_a_wait_that_is_over_is_a_timeout_and_any_other_failure_an_error() -> None:
+    lock = a_lock(failure("57014", WaitIsOver), failure("40P01"), failure("57014"))
     assert refused_as(lock.acquire("k", 1_000, 100, BLOCK)) is Outcome.TIMEOUT
     assert refused_as(lock.acquire("k", 1_000, 100, BLOCK)) is Outcome.ERROR
-    assert refused_as(lock.acquire("k", 1_000, 100, TRY)) is Outcome.ERROR  # it did not wait: somebody else canceled it
+    assert refused_as(lock.acquire("k", 1_000, 100, BLOCK)) is Outcome.ERROR  # before its time: an operator did that
 
 
 @pytest.mark.parametrize(("ended", "outcome"), [(True, Outcome.ERROR), (False, Outcome.UNKNOWN)])
@@ -170,6 +173,15 @@ def test_a_lost_reply_is_settled_by_a_new_session(
     assert gone is first
     assert new is lock._transaction.session
     assert granted(lock).token == 9
+
+
+def test_a_server_that_will_not_end_the_old_session_leaves_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end_backend(new: Session, gone: Session, within_s: float) -> bool:
+        raise failure("42501")
+
+    monkeypatch.setattr(locking, "end_backend", end_backend)
+    lock = a_lock(SessionLost("silence"), reconnects=(None,))
+    assert refused_as(lock.acquire("k", 1_000, 0, TRY)) is Outcome.UNKNOWN
 
 
 def test_a_lost_reply_and_no_way_to_ask_is_unknown() -> None:

@@ -1,75 +1,22 @@
 """Which tokens survive what, on a real server: it is killed, its clients are, and eight of them contend."""
 
 import itertools
-import shutil
 import signal
-import subprocess
-import tempfile
 import threading
-import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from bench.servers.accounts import hand_over
-from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
-from bench.servers.process import start
-from bench.servers.readiness import until_ready
-from bench.servers.spec import Found, Node
 from bench.systems.base import RELEASED, Grant
 from bench.systems.postgres_row import schema
 from bench.systems.postgres_row.lock import PostgresRowLock
-from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.postgres_row.variants import CounterTokenPostgresRowLock, TransactionIdPostgresRowLock
 from bench.systems.wait import Wait
+from tests.unit.postgres_server import Server
 
 pytestmark = pytest.mark.servers
 
 TRY, BLOCK = Wait("try"), Wait("block")
-READY_WITHIN_S = 30.0
 LOGGED_AHEAD = 33  # values that PostgreSQL writes to its log ahead of the sequence: one more needs a new log record
-
-
-class Server:
-    """One PostgreSQL on folders of its own, which can be killed and started again on what it left."""
-
-    def __init__(self, folder: Path) -> None:
-        self.spec = PostgresServers()
-        found = self.spec.find()
-        assert isinstance(found, Found), f"install what this test needs: {found}"
-        self._folder, self._found = folder, found
-        self._node = Node("postgres", {"client": free_ports(1)[0]}, folder / "data")
-        self._node.directory.mkdir()
-        hand_over((folder, self._node.directory), self.spec.unprivileged_account())
-        self.start()
-
-    def start(self) -> None:
-        (launch,) = self.spec.prepare([self._node], self._found)
-        deadline, log = time.monotonic() + READY_WITHIN_S, self._folder / "log"
-        self._process: subprocess.Popen[bytes] = start(launch, self._folder / "pid", log)
-        until_ready(lambda: self.spec.prove(self._node, self._process.pid), deadline, "PostgreSQL", self._process, log)
-        until_ready(lambda: self.spec.settle([self._node]), deadline, "PostgreSQL", self._process, log)
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self.spec.endpoint([self._node])
-
-    def end(self, by: signal.Signals) -> None:
-        """SIGKILL: a crash, nothing more is written; SIGINT: an orderly stop."""
-        self._process.send_signal(by)
-        self._process.wait(READY_WITHIN_S)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    # Not under pytest's own folder: that is closed to the account which the server runs as when the tests run as root.
-    folder = Path(tempfile.mkdtemp(prefix="lockbench-test-", dir="/var/tmp"))
-    started = Server(folder)
-    yield started
-    started.end(signal.SIGINT)
-    shutil.rmtree(folder)
 
 
 def take(client: PostgresRowLock, key: str) -> int:

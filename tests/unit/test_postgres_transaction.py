@@ -6,11 +6,20 @@ from typing import Any, cast
 import pytest
 from psycopg.pq import ExecStatus
 
+from bench.systems.postgres_row import transaction as transactions
 from bench.systems.postgres_row.session import Session, StatementFailed
 from bench.systems.postgres_row.statements import COUNTER, SEQUENCE, TRANSACTION_ID, Taking, prepared
-from bench.systems.postgres_row.transaction import QUERY_CANCELED, RowTransaction
+from bench.systems.postgres_row.transaction import (
+    LOCK_NOT_AVAILABLE,
+    LONGEST_WAIT_MS,
+    QUERY_CANCELED,
+    NotHeld,
+    RowTransaction,
+    WaitIsOver,
+)
 
 ANY_CALL_MS = 2_000
+THIS_TRANSACTION = b"700"
 
 
 class Answer:
@@ -22,8 +31,7 @@ class Answer:
         self.command_status, self.command_tuples = tag, touched
 
     def get_value(self, row: int, column: int) -> bytes:
-        assert column == 0
-        return self._rows[row]
+        return self._rows[row] if column == 0 else THIS_TRANSACTION
 
     def get_error_message(self) -> str:
         return f"failed with {self._failure}"
@@ -40,14 +48,16 @@ class Scripted:
 
     def __init__(self, *answers: Sequence[Answer]) -> None:
         self._answers = list(answers)
+        self.statements = 0
         self.sent: list[list[bytes]] = []
         self.limits: list[bytes] = []
+        self.refuse_limits = False
         self.within_s: list[float] = []
 
     def call(self, *commands: tuple[bytes, Sequence[bytes]], within_s: float) -> list[Any]:
         if commands[0][0] == b"limit":
             self.limits.append(commands[0][1][0])
-            return [DONE]
+            return [Answer(failure="22023") if self.refuse_limits else DONE]
         self.sent.append([name for name, _ in commands])
         self.within_s.append(within_s)
         return list(self._answers.pop(0))
@@ -81,12 +91,47 @@ def test_a_waiter_who_finds_no_row_asks_again_whoever_made_it() -> None:
     assert transaction.take("k", 500) == 8
 
 
-def test_a_failed_wait_is_rolled_back_and_told() -> None:
+class Waited:
+    """The time module, for a wait that lasts so long."""
+
+    def __init__(self, wait_ms: int) -> None:
+        self._steps_s = iter((0.0, wait_ms / 1000))
+
+    def monotonic(self) -> float:
+        return next(self._steps_s)
+
+
+def test_a_failed_wait_is_rolled_back_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     transaction, session = over([DONE, Answer(failure=QUERY_CANCELED)], [DONE])
-    with pytest.raises(StatementFailed) as told:
+    monkeypatch.setattr(transactions, "time", Waited(500))
+    with pytest.raises(WaitIsOver) as told:
         transaction.take("k", 500)
     assert told.value.sqlstate == QUERY_CANCELED
     assert session.sent == [[b"begin", b"waiting"], [b"rollback"]]
+
+
+def test_a_wait_that_ended_before_its_time_was_not_ended_by_its_limit() -> None:
+    for code in (QUERY_CANCELED, LOCK_NOT_AVAILABLE):
+        transaction, _ = over([DONE, Answer(failure=code)], [DONE])
+        with pytest.raises(StatementFailed) as told:
+            transaction.take("k", 60_000)
+        assert not isinstance(told.value, WaitIsOver)
+
+
+@pytest.mark.parametrize("wait_ms", [2**31 - 1, 2**31, 2**32, 2**63])
+def test_a_wait_longer_than_the_server_can_be_told_is_cut_in_pieces(wait_ms: int) -> None:
+    transaction, session = over([DONE, Answer(b"1")])
+    assert transaction.take("k", wait_ms) == 1
+    assert int(session.limits[0]) == LONGEST_WAIT_MS
+    assert LONGEST_WAIT_MS + ANY_CALL_MS < 2**31
+
+
+def test_a_limit_that_the_server_refuses_is_told_and_nothing_is_taken() -> None:
+    transaction, session = over()
+    session.refuse_limits = True
+    with pytest.raises(StatementFailed):
+        transaction.take("k", 300)
+    assert session.sent == []
 
 
 def test_the_first_failure_of_a_round_trip_is_the_one_told() -> None:
@@ -113,10 +158,27 @@ def test_a_blocking_call_may_last_its_wait_and_one_call_more() -> None:
 
 
 def test_a_commit_that_was_a_rollback_is_a_failure() -> None:
-    transaction, _ = over([Answer(tag=b"COMMIT")], [Answer(tag=b"ROLLBACK")])
+    granted = [DONE, Answer(b"1")]
+    transaction, _ = over(granted, [Answer(tag=b"COMMIT")], [Answer(tag=b"ROLLBACK")])
+    transaction.take("k", 0)
     transaction.commit()
     with pytest.raises(StatementFailed):
         transaction.commit()
+
+
+def test_a_release_asks_first_only_where_a_statement_was_run_meanwhile() -> None:
+    granted, ended = [DONE, Answer(b"1")], [Answer(tag=b"COMMIT")]
+    transaction, session = over(granted, ended, granted, [Answer(THIS_TRANSACTION)], ended, granted, [Answer(b"701")])
+    for statements in (0, 1):
+        transaction.take("k", 0)
+        session.statements += statements
+        transaction.commit()
+    assert session.sent[1:] == [[b"commit"], [b"begin", b"passing"], [b"prove"], [b"commit"]]
+    transaction.take("k", 0)
+    session.statements += 1
+    with pytest.raises(NotHeld):
+        transaction.commit()
+    assert session.sent[-1] == [b"prove"]  # and what is open instead of it is not committed
 
 
 @pytest.mark.parametrize("taking", [SEQUENCE, COUNTER, TRANSACTION_ID])

@@ -201,6 +201,37 @@ def test_sever_resets_both_sides_and_serves_the_next(
         assert receive(second, 1) == b"y"
 
 
+def test_hanging_up_ends_both_sides_properly_and_serves_the_next(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer
+) -> None:
+    client.sendall(b"a")
+    assert receive(client, 1) == b"a"
+    proxy.hang_up()
+    assert client.recv(1) == b""
+    assert echo.wait_ended() == "fin"
+    with socket.create_connection(proxy.address, DEADLINE_S) as next_client:
+        next_client.sendall(b"b")
+        assert receive(next_client, 1) == b"b"
+
+
+def test_silence_is_for_what_is_open_and_new_connections_are_served(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer
+) -> None:
+    client.sendall(b"a")
+    assert receive(client, 1) == b"a"
+    proxy.silence()
+    client.sendall(b"lost")
+    assert hears_nothing(client)
+    with socket.create_connection(proxy.address, DEADLINE_S) as next_client:
+        next_client.sendall(b"b")
+        assert receive(next_client, 1) == b"b"
+    assert hears_nothing(client)
+    assert bytes(echo.received) == b"ab"
+    proxy.restore()
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+
+
 def test_an_address_that_moves_resets_and_serves_the_next_at_the_other_server(
     client: socket.socket, proxy: FaultProxy, echo: EchoServer
 ) -> None:

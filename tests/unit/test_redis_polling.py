@@ -79,9 +79,9 @@ def test_answers_are_told_apart() -> None:
     answers = Answers({0: b"OK", 1: None, 2: Silence.LATE, 3: Silence.HELD_BACK, 4: Silence.UNREACHED})
     assert (answers.giving(b"OK"), answers.giving(None), answers.giving(0)) == ([0], [1], [])
     assert answers.owing() == [2, 3]
-    assert answers.unclear() == [2, 3, 4]
+    assert answers.silent() == [2, 3, 4]
     assert answers.replies() == 2
     addresses = {node: f"n{node}" for node in range(5)}
     assert answers.describe(addresses, {4: "refused"}) == (
-        ", n2 late, n3 busy with a command before, n4 not reached (refused)"
+        ", n2 late, n3 silent since a command before, n4 not reached (refused)"
     )

@@ -4,7 +4,6 @@ import hiredis
 import pytest
 from redis.crc import key_slot
 
-from bench.systems.redis.connection import EvictingServer, refuse_eviction
 from bench.systems.redis.scripts import (
     FREE,
     TAKE,
@@ -16,6 +15,7 @@ from bench.systems.redis.scripts import (
     command,
     names,
 )
+from bench.systems.redis.session import EvictingServer, refuse_eviction
 from bench.systems.redis.wire import parse_info
 
 ODD_KEYS = ["a/b c", "{x}", "}{", "x}y", "{", "%7B", "ключ", "\n\r", "k" * 512, "é" * 512]

@@ -158,6 +158,20 @@ def _clock_jumped(row: TrialRow) -> bool:
     return any(fault.amount for fault in row.faults)
 
 
+def _jumped_back_within_the_lease(row: TrialRow) -> bool:
+    """Did the clocks go back while a killed holder's lease ran? Later, there is nothing left to keep waiting for."""
+    kills = [fault.began_ns for fault in row.faults if fault.kind == "kill"]
+    jumps = [fault.began_ns for fault in row.faults if (fault.amount or 0.0) < 0.0]
+    return bool(kills) and bool(jumps) and max(jumps) - min(kills) < row.ttl_ms * 1e6
+
+
+def _waited_for_the_clock(row: TrialRow) -> bool:
+    """Did the next client wait for longer than a lease, by at least half of what the clocks went back?"""
+    recovery_ms = row.measure("recovery_ms") or 0.0
+    back_ms = max((-(fault.amount or 0.0) for fault in row.faults), default=0.0)
+    return recovery_ms < 0.0 or recovery_ms > longest_block_ms(row) + back_ms / 2
+
+
 def _free_and_not_granted(row: TrialRow) -> bool:
     """Was the lock refused although its holder had lost it? One that is kept alive is refused rightly."""
     return row.measure("granted") == 0.0 and all(one.until_ns is not None for one in row.trial.beliefs)
@@ -168,8 +182,12 @@ def _never_recovered(row: TrialRow) -> bool:
 
 
 def longest_block_ms(row: TrialRow) -> float:
-    """How long an acquire whose reply was lost may block its key: a lease, and the asking of whoever waits for it."""
+    """How long a client that is gone may block its key: a lease, and the asking of whoever waits for it."""
     return row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), ASKING_MS)
+
+
+def _jumped(row: TrialRow) -> str | None:
+    return "" if _clock_jumped(row) else None
 
 
 def _blocked_beyond_its_lease(row: TrialRow) -> bool:
@@ -282,6 +300,13 @@ SUBJECTS: Mapping[str, Subject] = {
         exposed=_clock_jumped,
         unavailable=_free_and_not_granted,
         variant=_whose_clock,
+    ),
+    "clock-back-and-crash": _subject(
+        "crash of the holder, clocks back",
+        Hazard.BLOCKED,
+        exposed=_jumped_back_within_the_lease,
+        unavailable=_waited_for_the_clock,
+        variant=_jumped,
     ),
     "restart": _subject("restart of all servers", Hazard.LOST_LOCK, variant=_durability),
     "restarted-node": _subject("restart of one node", Hazard.LOST_LOCK, variant=_durability),

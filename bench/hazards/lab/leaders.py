@@ -15,7 +15,7 @@ def _of_etcd(nodes: Sequence[Node], quorum: int) -> str:
     told: dict[str, Status] = {}
     for node in nodes:
         try:
-            told[node.name] = Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}).status()
+            told[node.name] = Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}, tls=False).status()
         except NoAnswer:
             continue
     for name, status in told.items():

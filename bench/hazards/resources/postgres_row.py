@@ -130,7 +130,7 @@ def connect(endpoint: Endpoint) -> Session:
     in a queue and be carried out long after the log was read. Raises ConnectionError."""
     limit_ms = round(ANSWER_WITHIN_S * 1000)
     return Session.open(
-        endpoint, ANSWER_WITHIN_S, application_name="lockbench resource", options=f"-c statement_timeout={limit_ms}"
+        endpoint, ANSWER_WITHIN_S, application_name="lockbench resource", settings={"statement_timeout": limit_ms}
     )
 
 

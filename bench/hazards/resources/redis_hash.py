@@ -87,7 +87,7 @@ class RedisHash(Resource):
         answered = False
         try:
             if not self._wire.is_connected:
-                self._wire.connect()
+                self._wire.greet()
             self._wire.send_packed_command((command(*words),), False)
             reply = self._wire.read_response()
             answered = True

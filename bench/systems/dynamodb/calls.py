@@ -45,7 +45,7 @@ def shared_client(endpoint: Endpoint, call_timeout_ms: int) -> "DynamoDBClient":
     Not shared across a fork, whose two sides would read each other's replies.
     """
     host, port = endpoint.addresses[0]
-    scheme = "https" if endpoint.options.get("scheme") == "https" else "http"
+    scheme = "https" if endpoint.tls else "http"
     region = endpoint.options.get("region", "us-east-1")
     identity = (os.getpid(), scheme, host, port, region, call_timeout_ms, *sorted(endpoint.secrets.items()))
     key_id, secret = _credentials(endpoint, local=scheme == "http")

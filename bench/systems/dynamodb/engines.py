@@ -69,7 +69,7 @@ def _find_dynalite() -> Found | Missing:
         version = installed_version(modules.parent, "dynalite")
         if version is not None:
             return Found({"node": node, "dynalite": str(modules / "dynalite")}, version)
-    home = Path(os.environ.get("LOCKBENCH_HOME", ".lockbench"))
+    home = Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench")
     return Missing("dynalite, a server of the DynamoDB API", f"npm install --prefix {home / 'npm'} {DYNALITE}")
 
 
@@ -78,7 +78,7 @@ def _module_folders() -> Iterator[Path]:
 
     The checkout's too, since LOCKBENCH_HOME moves running servers, and programs need not be installed again for it.
     """
-    yield Path(os.environ.get("LOCKBENCH_HOME", ".lockbench")).resolve() / "npm" / "node_modules"
+    yield Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench").absolute() / "npm" / "node_modules"
     yield CHECKOUT / ".lockbench" / "npm" / "node_modules"
     on_path = shutil.which("dynalite")
     if on_path is not None:

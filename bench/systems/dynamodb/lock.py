@@ -134,10 +134,10 @@ class DynamoDBLock(LockClient):
         self._told[grant.owner] = reason
         return Refusal(Outcome.LOST, reason)
 
-    def lost(self, grant: Grant) -> str | None:
-        return self._told.get(grant.owner) or super().lost(grant)
+    def _lost(self, grant: Grant) -> str | None:
+        return self._told.get(grant.owner) or super()._lost(grant)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """There is no session to end: what is held stays until its lease is over, as after a crash."""
         self._closed = True
 

@@ -9,8 +9,11 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.dynamodb import engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
+from bench.systems.dynamodb.lock import DynamoDBLock
+from bench.systems.identity import told_to
 
 _CALL_TIMEOUT_MS = 5_000
 
@@ -25,6 +28,12 @@ class DynamoDBServers(ServerSpec):
     npm_packages: ClassVar[tuple[str, ...]] = (engines.DYNALITE,)
     compose_services: ClassVar[tuple[str, ...]] = ("dynamodb",)
     compose_port: ClassVar[int] = 8000
+    url_rules = UrlRules(
+        schemes={"http": False, "https": True},
+        options={"region": "[a-z0-9-]+"},
+        secrets=frozenset({"user", "password", "tls_ca"}),
+        nodes_max=1,
+    )
 
     def find(self) -> Found | Missing:
         return engines.find()
@@ -58,6 +67,9 @@ class DynamoDBServers(ServerSpec):
             raise WrongServer(f"{node.host}:{node.port} refuses what the DynamoDB API knows: {refused}") from refused
         except NoAnswer as failed:
             raise NotReady(str(failed)) from failed
+
+    def identify(self, endpoint: Endpoint) -> str:
+        return told_to(DynamoDBLock, endpoint)
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

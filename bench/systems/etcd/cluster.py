@@ -1,7 +1,7 @@
 """One client's way to the members of an etcd cluster: which of them it asks, and what a failed call means."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import grpc
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.etcd import channels
-from bench.systems.etcd.member import Member
+from bench.systems.etcd.channels import Line
 from bench.systems.etcd.stubs import etcdrpc
 
 # With these etcd (or gRPC, before sending) refused the call as a whole. Any other failure may have left it on its way:
@@ -25,6 +25,14 @@ _REFUSED = (
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.UNIMPLEMENTED,
 )
+# etcd's words for a token that was good and is not any more: its time is over (simple tokens and JWT alike), or users
+# or roles have changed since it was given (server/auth/store.go and api/v3rpc/rpctypes/error.go; the last one until
+# 3.4.3). The call as a whole was refused, so it may be sent again with a new token.
+_TOKEN_IS_OLD = (
+    "etcdserver: invalid auth token",
+    "etcdserver: revision of auth store is old",
+    "auth: revision in header is old",
+)
 # gRPC's words for "no connection, nothing sent". Were they to change, the outcome would be `unknown`: the safe side.
 _NEVER_SENT = "failed to connect to all addresses"
 
@@ -35,20 +43,21 @@ class CallFailed(Exception):
     def __init__(self, address: tuple[str, int], code: grpc.StatusCode, details: str) -> None:
         super().__init__(f"{address[0]}:{address[1]}: {code.name}: {details}")
         self.code = code
-        self.refused = code in _REFUSED or details.startswith(_NEVER_SENT)
+        self.token_is_old = details in _TOKEN_IS_OLD
+        self.refused = code in _REFUSED or details.startswith(_NEVER_SENT) or self.token_is_old
         self.lease_gone = code is grpc.StatusCode.NOT_FOUND
 
 
 class Cluster:
     """A client asks one member, chosen by its name, so that clients spread evenly. After a failure its *next* call
-    goes to the next member; no call is sent twice.
+    goes to the next member; no call is sent twice, unless etcd refused it for the age of its token.
     """
 
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
         self._endpoint = endpoint
         self._call_timeout_ms = options.call_timeout_ms
         self._at = zlib.crc32(options.client.encode()) % len(endpoint.addresses)
-        self._members: dict[int, Member] = {}
+        self._lines: dict[int, Line] = {}
         self._metadata: tuple[tuple[str, str], ...] = ()
         self._closed = False
 
@@ -65,58 +74,92 @@ class Cluster:
     def call(self, name: str, request: Any, timeout_ms: float | None = None, patient: bool = False) -> Any:
         """One unary call by its name in `Member`. Raises CallFailed.
 
-        Without a connection it fails at once; if `patient`, only when none comes up in time. It is sent once.
+        Without a connection it fails at once; if `patient`, only when none comes up in time. It is sent once, and once
+        more with a new token where that was why etcd refused it.
         """
-        at = self._at
-        timeout_s = (self._call_timeout_ms if timeout_ms is None else timeout_ms) / 1000
+        timeout_ms = self._call_timeout_ms if timeout_ms is None else timeout_ms
+        sent_with = self._metadata
         try:
-            return getattr(self._member(at), name)(
-                request, timeout=timeout_s, metadata=self._metadata, wait_for_ready=patient
-            )
-        except grpc.RpcError as failed:
-            raise self._failure(at, failed) from failed
+            return self._send(name, request, timeout_ms, patient, sent_with)
+        except CallFailed as refused:
+            if not refused.token_is_old or not sent_with:
+                raise
+            if self._metadata is sent_with:  # else the keepalive has fetched another meanwhile
+                self._authenticate_anew(refused, timeout_ms)
+        return self._send(name, request, timeout_ms, patient, self._metadata)
 
     @contextmanager
-    def stream(self, name: str, request: Any, timeout_ms: float) -> Iterator[Any]:
-        """The answers to one request, cancelled at the block's end. Leaves the block early, without an exception, after
-        `timeout_ms`. Raises CallFailed when the stream breaks.
+    def stream(self, name: str, requests: Sequence[Any], timeout_ms: float) -> Iterator[Any]:
+        """The answers to some requests, cancelled at the block's end. Leaves the block early, without an exception,
+        after `timeout_ms` and when it is cancelled from another thread. Raises CallFailed when the stream breaks.
         """
         at = self._at
+        line = self._line(at)
+        heard = line.heard
         # A member cut off from the leader would keep silent; asked this way, it ends the stream instead.
         metadata = (*self._metadata, ("hasleader", "true"))
-        answers = getattr(self._member(at), name)(request, timeout=timeout_ms / 1000, metadata=metadata)
+        answers = getattr(line.member, name)(iter(requests), timeout=timeout_ms / 1000, metadata=metadata)
         try:
             yield answers
         except grpc.RpcError as failed:
-            if not _time_is_up(failed):
-                raise self._failure(at, failed) from failed
+            if not (answers.cancelled() or _time_is_up(failed)):
+                raise self._failure(at, line, heard, failed) from failed
         finally:
             answers.cancel()
 
     def authenticate(self, timeout_ms: float, patient: bool) -> None:
-        """Fetch a token where the endpoint has a user; every later call carries it."""
+        """Fetch a token where the endpoint has a user; every later call carries it. Raises CallFailed."""
         secrets = self._endpoint.secrets
         if "user" in secrets:
             question = etcdrpc.AuthenticateRequest(name=secrets["user"], password=secrets.get("password", ""))
-            self._metadata = ()
-            self._metadata = (("token", self.call("authenticate", question, timeout_ms, patient).token),)
+            self._metadata = (("token", self._send("authenticate", question, timeout_ms, patient, ()).token),)
 
     def close(self) -> None:
         """Give the channels back; whoever still calls gets CallFailed. Idempotent."""
         self._closed = True
-        while self._members:
-            at, _ = self._members.popitem()
-            channels.give_back(self._endpoint.addresses[at], self._endpoint.secrets)
+        while self._lines:
+            channels.give_back(self._lines.popitem()[1])
 
-    def _member(self, at: int) -> Member:
+    def _send(
+        self, name: str, request: Any, timeout_ms: float, patient: bool, metadata: tuple[tuple[str, str], ...]
+    ) -> Any:
+        at = self._at
+        line = self._line(at)
+        heard = line.heard
+        try:
+            answer = getattr(line.member, name)(
+                request, timeout=timeout_ms / 1000, metadata=metadata, wait_for_ready=patient
+            )
+        except grpc.RpcError as failed:
+            raise self._failure(at, line, heard, failed) from failed
+        line.heard += 1
+        return answer
+
+    def _authenticate_anew(self, refused: CallFailed, timeout_ms: float) -> None:
+        """Raises the refusal, with why there is no new token: what was refused has had no effect."""
+        try:
+            self.authenticate(timeout_ms, patient=True)
+        except CallFailed as failed:
+            refused.args = (f"{refused}; then, asked for a new token, {failed}",)
+            raise refused from failed
+
+    def _line(self, at: int) -> Line:
         if self._closed:
             raise CallFailed(self.addresses[at], grpc.StatusCode.CANCELLED, "this client is closed")
-        if at not in self._members:
-            self._members[at] = Member(channels.take(self._endpoint.addresses[at], self._endpoint.secrets))
-        return self._members[at]
+        line = self._lines.get(at)
+        if line is not None and line.trusted:
+            return line
+        new = self._lines[at] = channels.take(self._endpoint.addresses[at], self._endpoint)
+        if line is not None:
+            channels.give_back(line)
+        return new
 
-    def _failure(self, at: int, failed: Any) -> CallFailed:
+    def _failure(self, at: int, line: Line, heard: int, failed: Any) -> CallFailed:
         code = failed.code()
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED and line.heard == heard:
+            channels.found_silent(line)
+        elif code in _REFUSED:
+            line.heard += 1
         if code not in _REFUSED and code is not grpc.StatusCode.CANCELLED and self._at == at:
             self._at = (at + 1) % len(self._endpoint.addresses)
         return CallFailed(self._endpoint.addresses[at], code, failed.details() or "")

@@ -63,7 +63,7 @@ class EtcdLock(LockClient):
 
     def _connect(self) -> None:
         try:
-            self._session = Session.open(self._cluster, self.options)
+            self._open_session()
         except CallFailed as failed:
             self._cluster.close()
             raise ConnectionError(f"no etcd member of {self.endpoint} gives a lease: {failed}") from failed
@@ -75,15 +75,19 @@ class EtcdLock(LockClient):
         except CallFailed as failed:
             return Refusal(Outcome.ERROR, f"no lease: {failed}")
         turn = Turn(self._cluster, session, Entry(key, session.lease_id, self._next_owner()))
-        place = turn.join(only_if_free=wait.strategy == "try")
-        if isinstance(place, Place):
-            place = turn.wait(place, until_ns)
-        if isinstance(place, Refusal):
-            return place
-        reason = session.ended()  # etcd may have answered long after this client had to give the lease up
-        if reason is not None:
-            return turn.leave(place, Outcome.LOST, reason)
-        return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
+        try:
+            place = turn.join(only_if_free=wait.strategy == "try")
+            if isinstance(place, Place):
+                place = turn.wait(place, until_ns)
+            if isinstance(place, Refusal):
+                return place
+            reason = session.ended()  # etcd may have answered long after this client had to give the lease up
+            if reason is not None:
+                return turn.leave(place, Outcome.LOST, reason)
+            return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
+        except BaseException:  # raised from outside: by a signal's handler, or since this greenlet is killed
+            turn.vanish()
+            raise
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         turn: Turn = grant.handle
@@ -100,7 +104,7 @@ class EtcdLock(LockClient):
             # Nothing was taken away: the lease lives until its deadline, which may or may not have moved.
             return Refusal(Outcome.ERROR if failed.refused else Outcome.UNKNOWN, str(failed))
         if not kept or kept[0].create_revision != grant.token:
-            return Refusal(Outcome.LOST, "our key is gone from the queue: released, or its lease ran out")
+            return Refusal(Outcome.LOST, turn.why_gone())
         return replace(grant, deadline_ns=turn.session.deadline_ns)
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -108,14 +112,14 @@ class EtcdLock(LockClient):
         deleted = turn.delete(grant.token or 0)
         if deleted is None:
             return Refusal(Outcome.UNKNOWN, "no member confirms the release; the lease, no longer renewed, ends it")
-        return RELEASED if deleted else Refusal(Outcome.LOST, "our key is gone: released before, or its lease ran out")
+        return RELEASED if deleted else Refusal(Outcome.LOST, turn.why_gone())
 
-    def lost(self, grant: Grant) -> str | None:
+    def _lost(self, grant: Grant) -> str | None:
         """The session's deadline decides, which each keepalive moves, and what the keepalive was told."""
         turn: Turn = grant.handle
         return turn.session.ended()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Revoke the lease, which deletes all keys of this client. Ends within three calls."""
         session, self._session = self._session, None
         if session is not None:
@@ -129,6 +133,9 @@ class EtcdLock(LockClient):
     def _live_session(self) -> Session:
         if self._session is None:
             raise ConnectionError(f"client {self.options.client} of etcd is closed")
-        if self._session.ended() is not None:
-            self._session = Session.open(self._cluster, self.options)
-        return self._session
+        return self._session if self._session.ended() is None else self._open_session()
+
+    def _open_session(self) -> Session:
+        self._session = session = Session.open(self._cluster, self.options)
+        session.keep_alive()  # not before this client knows of it: interrupted in between, a thread would keep it alive
+        return session

@@ -57,6 +57,12 @@ def settled(answer: Any) -> int | None:
     return int(answer.responses[0].response_range.kvs[0].create_revision) if answer.succeeded else None
 
 
+def vanish_request(entry: Entry) -> Any:
+    """After a join of which nothing is known: delete our key, or make sure, as above, that it can never appear."""
+    there = _created(entry.key, etcdrpc.Compare.GREATER, 0)
+    return etcdrpc.TxnRequest(compare=[there], success=[_delete(entry)], failure=[_put(entry.void, entry)])
+
+
 def look_request(entry: Entry, create_revision: int) -> Any:
     """Is our key still there, and who is before us now? One transaction, so both are of one revision."""
     before = _queue_range(entry, limit=1, max_create_revision=create_revision - 1)
@@ -64,7 +70,7 @@ def look_request(entry: Entry, create_revision: int) -> Any:
 
 
 def looked(answer: Any, create_revision: int) -> Place | None:
-    """Our place, from the answer to `look_request`; None when our key is gone, which only the lease's end explains."""
+    """Our place, from the answer to `look_request`; None when our key is gone."""
     own, before = (part.response_range.kvs for part in answer.responses)
     if not own or own[0].create_revision != create_revision:
         return None
@@ -76,20 +82,24 @@ def own_request(entry: Entry) -> Any:
     return etcdrpc.RangeRequest(key=entry.key, keys_only=True)
 
 
-def watch_request(place: Place) -> Any:
-    """Tell when the predecessor's key is deleted, from the revision after our look on: no delete falls in between."""
-    return etcdrpc.WatchRequest(
-        create_request=etcdrpc.WatchCreateRequest(
-            key=place.predecessor, start_revision=place.revision + 1, filters=[etcdrpc.WatchCreateRequest.NOPUT]
-        )
-    )
+def watch_requests(entry: Entry, place: Place) -> tuple[Any, Any]:
+    """Tell when the predecessor's key or our own is deleted, from the revision after our look on: no delete falls in
+    between. Our own may be deleted by another hand, and then nobody would wake us."""
+    return _deleted(place.predecessor, place.revision + 1), _deleted(entry.key, place.revision + 1)
 
 
 def delete_request(entry: Entry, create_revision: int) -> Any:
     """Delete our key if it is the one of this create revision."""
     ours = _created(entry.key, etcdrpc.Compare.EQUAL, create_revision)
-    delete = etcdrpc.RequestOp(request_delete_range=etcdrpc.DeleteRangeRequest(key=entry.key))
-    return etcdrpc.TxnRequest(compare=[ours], success=[delete])
+    return etcdrpc.TxnRequest(compare=[ours], success=[_delete(entry)])
+
+
+def _deleted(key: bytes | None, since: int) -> Any:
+    return etcdrpc.WatchRequest(
+        create_request=etcdrpc.WatchCreateRequest(
+            key=key, start_revision=since, filters=[etcdrpc.WatchCreateRequest.NOPUT]
+        )
+    )
 
 
 def _created(key: bytes, how: int, revision: int, range_end: bytes = b"") -> Any:
@@ -100,6 +110,10 @@ def _created(key: bytes, how: int, revision: int, range_end: bytes = b"") -> Any
 
 def _put(key: bytes, entry: Entry) -> Any:
     return etcdrpc.RequestOp(request_put=etcdrpc.PutRequest(key=key, value=entry.owner.encode(), lease=entry.lease_id))
+
+
+def _delete(entry: Entry) -> Any:
+    return etcdrpc.RequestOp(request_delete_range=etcdrpc.DeleteRangeRequest(key=entry.key))
 
 
 def _read(request: Any) -> Any:

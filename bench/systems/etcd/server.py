@@ -13,9 +13,11 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
+from bench.systems.identity import told_to
 
 # etcd raises every lease to ceil(1.5 x election timeout) seconds (server.go, minTTL), so 650 ms is nearly the longest
 # election timeout that still lets a lease last 1 s. 13 heartbeats fit in it: a machine that stalls for half a second
@@ -36,6 +38,11 @@ class EtcdServers(ServerSpec):
     debian_packages = ("etcd-server",)
     compose_services = ("etcd-1", "etcd-2", "etcd-3")
     compose_port = 2379
+    url_rules = UrlRules(
+        schemes={"http": False, "https": True, "etcd": None},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        password_needs_user=True,
+    )
 
     def find(self) -> Found | Missing:
         """`LOCKBENCH_ETCD`, then this environment's own etcd, then the PATH's."""
@@ -86,6 +93,12 @@ class EtcdServers(ServerSpec):
         if pid is not None and not _listens(pid, node.port):
             raise WrongServer(f"port {node.port} answers as {identity}, but process {pid} does not listen on it")
         return identity
+
+    def identify(self, endpoint: Endpoint) -> str:
+        # Not before it is needed: it imports gRPC, which has to wait for gevent.
+        from bench.systems.etcd.lock import EtcdLock
+
+        return told_to(EtcdLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:
         """One leader for all, and each member serves a read that a majority has confirmed."""
@@ -152,7 +165,7 @@ def _without_etcd_variables() -> tuple[str, ...]:
 
 
 def _gateway(node: Node) -> Gateway:
-    return Gateway(node.host, node.port, _ANSWER_WITHIN_S, {})
+    return Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}, tls=False)
 
 
 def _listens(pid: int, port: int) -> bool:

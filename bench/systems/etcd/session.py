@@ -47,13 +47,10 @@ class Session:
             try:
                 cluster.authenticate(share_ms, patient)
                 question = etcdrpc.LeaseGrantRequest(TTL=math.ceil(options.ttl_ms / 1000))
-                session = cls(cluster, options, cluster.call("grant", question, share_ms, patient), sent_ns)
+                return cls(cluster, options, cluster.call("grant", question, share_ms, patient), sent_ns)
             except CallFailed:
                 if left == 1:
                     raise
-                continue
-            session._keep_alive_in_background()
-            return session
         raise AssertionError("an endpoint has at least one address")
 
     def now_ns(self) -> int:
@@ -70,22 +67,33 @@ class Session:
         """Keep the lease alive no longer and wake whoever waits. The first reason stays."""
         self._ended = self._ended or reason
         self._stop.set()
-        waiting = self._waiting
-        if waiting is not None:
-            waiting.cancel()
+        self._wake()
 
     def renew(self) -> None:
-        """One keepalive. Raises CallFailed, which says nothing of the lease: its deadline stands."""
+        """One keepalive. Raises CallFailed, which says nothing of the lease: its deadline stands.
+
+        It also probes the connections, within its share of the lease: unanswered, it wakes whoever waits over them.
+        """
         sent_ns = self._clock.monotonic_ns()
         timeout_ms = min(self._options.call_timeout_ms, self.ttl_ms / KEEPALIVES_PER_TTL)
-        answer = self._cluster.call("keep_alive", etcdrpc.LeaseKeepAliveRequest(ID=self.lease_id), timeout_ms, True)
+        question = etcdrpc.LeaseKeepAliveRequest(ID=self.lease_id)
+        try:
+            answer = self._cluster.call("keep_alive", question, timeout_ms, patient=True)
+        except CallFailed:
+            self._wake()
+            raise
         if answer.TTL <= 0:
             self.end("etcd says that the session's lease is gone")
         elif self._ended is None:
             self.deadline_ns = max(self.deadline_ns, sent_ns + min(self.ttl_ms, answer.TTL * 1000) * NS_PER_MS)
 
+    def _wake(self) -> None:
+        waiting = self._waiting
+        if waiting is not None:
+            waiting.cancel()
+
     def wait_for(self, answers: Any) -> Any:
-        """The next of a stream's answers, or None. `end` from another thread cancels the stream."""
+        """The next of a stream's answers, or None. `end`, or a failed `renew`, in another thread cancels the stream."""
         self._waiting = answers
         try:
             return next(answers, None) if self.ended() is None else None
@@ -95,12 +103,13 @@ class Session:
     def close(self) -> None:
         """End it and free what it holds, within two calls' time. Never raises."""
         self.end("this client closed its session")
-        if self._keeper is not None:
+        if self._keeper is not None and self._keeper.is_alive():
             self._keeper.join(self._options.call_timeout_ms / 1000)
         with suppress(CallFailed):  # then the lease, no longer kept alive, runs out by itself
             self._cluster.call("revoke", etcdrpc.LeaseRevokeRequest(ID=self.lease_id))
 
-    def _keep_alive_in_background(self) -> None:
+    def keep_alive(self) -> None:
+        """From now on, in the background, unless the client was opened without."""
         if self._options.variant.get("keepalive", "yes") == "yes":
             name = f"etcd lease {self.lease_id:x}"
             self._keeper = threading.Thread(target=self._keep_alive, name=name, daemon=True)

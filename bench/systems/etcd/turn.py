@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from grpc import StatusCode
+
 from bench.systems.base import Outcome, Refusal
 from bench.systems.etcd import messages
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.messages import Place
 from bench.systems.etcd.session import NS_PER_MS, Session
+from bench.systems.etcd.stubs import etcdrpc
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Turn:
                 return self.leave(place, Outcome.TIMEOUT, "held by another until the timeout")
             try:
                 self._watch(place, until_ns)
+                may_break = len(self.cluster.addresses)
             except CallFailed as broken:
                 may_break -= 1
                 if may_break < 0:
@@ -51,7 +55,7 @@ class Turn:
             except CallFailed as failed:
                 return self.leave(place, Outcome.ERROR, str(failed))
             if here is None:
-                return Refusal(Outcome.LOST, "our key left the queue while we waited: the lease ran out")
+                return Refusal(Outcome.LOST, self.why_gone())
             place = here
         return place
 
@@ -60,6 +64,35 @@ class Turn:
         if self.delete(place.create_revision) is None:
             return Refusal(Outcome.UNKNOWN, f"{reason}; our key may be left until its lease runs out")
         return Refusal(outcome, reason)
+
+    def why_gone(self) -> str:
+        """Why our key is not in the queue any more. Asked of etcd: a key can be deleted while its lease lives."""
+        reason = self.session.ended()
+        if reason is not None:
+            return reason
+        question = etcdrpc.LeaseTimeToLiveRequest(ID=self.session.lease_id)
+        try:
+            left_s = self.cluster.call("time_to_live", question).TTL
+        except CallFailed as failed:
+            return f"our key is gone from the queue, and etcd does not say why: {failed}"
+        if left_s >= 0:  # whole seconds, rounded down; -1: there is no such lease
+            return "our key is gone from the queue while its lease lives: released, or deleted by another hand"
+        self.session.end("etcd says that the session's lease is gone")
+        return "our key is gone from the queue, since its lease ran out"
+
+    def vanish(self) -> None:
+        """Leave nothing, whatever was under way; if that fails, or is interrupted as well, the session ends, and it
+        with it.
+        """
+        gone = False
+        try:
+            self.cluster.call("txn", messages.vanish_request(self.entry), patient=True)
+            gone = True
+        except CallFailed as failed:
+            self.session.end(f"a key of it may be left behind: {failed}")
+        finally:
+            if not gone:
+                self.session.end("a key of it may be left behind: its clean-up was interrupted")
 
     def delete(self, create_revision: int) -> bool | None:
         """Was our key there, and is it deleted now? None: could not find out; then the session ends, and it with it."""
@@ -92,14 +125,18 @@ class Turn:
         return self.cluster.call("txn", messages.look_request(self.entry, create_revision))
 
     def _watch(self, place: Place, until_ns: int) -> None:
-        """Until the predecessor's key is deleted, time is up, or the session's lease may have run out.
+        """Until the predecessor's key or our own is deleted, time is up, or the session's lease may have run out.
 
-        The last bounds it by the TTL: a watch that went silent with its member is looked after that often.
+        The last bounds it by the TTL: a watch that went silent with its member is looked after that often. Where the
+        keepalives are not answered either, it ends with the first that failed.
         """
         wait_ms = (min(until_ns, self.session.deadline_ns) - self.session.now_ns()) / NS_PER_MS
-        with self.cluster.stream("watch", messages.watch_request(place), max(wait_ms, 0)) as answers:
+        requests = messages.watch_requests(self.entry, place)
+        with self.cluster.stream("watch", requests, max(wait_ms, 0)) as answers:
             while True:
                 answer = self.session.wait_for(answers)
                 # Cancelled by etcd: the revision to start from is compacted already. Then, too, a look decides.
-                if answer is None or answer.events or answer.canceled:
+                if answer is None or answer.events or answer.compact_revision:
                     return
+                if answer.canceled:
+                    raise CallFailed(self.cluster.address, StatusCode.PERMISSION_DENIED, answer.cancel_reason)

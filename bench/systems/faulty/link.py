@@ -31,6 +31,7 @@ class Link:
     severing: bool = False  # and the connection closes when the reply vanishes, so the client knows at once
     delay_ms: int = 0  # each request arrives this late
     cuts: int = 0  # how often all connections have been closed
+    silences: int = 0  # how often those open at that time have fallen silent
 
     def carry(self, operation: Callable[[], T], clock: Clock, call_timeout_ms: int) -> T:
         """One request and its reply. Raises NoReplyError after `call_timeout_ms` when the reply does not arrive."""

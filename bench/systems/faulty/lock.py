@@ -44,7 +44,7 @@ class FaultyLock(MemoryLock):
         self._granted = self._closes = 0
         self._forged: set[str] = set()  # owners of grants that the store never made
         self._link = LINKS.get(self.endpoint.options.get("link", ""), Link())
-        self._cuts_seen = self._link.cuts
+        self._seen = (self._link.cuts, self._link.silences)
 
     # Acquire
 
@@ -82,6 +82,8 @@ class FaultyLock(MemoryLock):
         try:
             answer = self._carry(lambda: super(FaultyLock, self)._ask(key, owner, kept_ms))
         except NoReplyError:
+            if self._has("undo-by-name"):
+                self._store.release(key, owner, self.clock.monotonic_ns())
             busy = self._has("lost-reply-busy")
             return Refusal(Outcome.BUSY if busy else Outcome.UNKNOWN, "no reply to the acquire")
         except ConnectionCutError:
@@ -114,6 +116,10 @@ class FaultyLock(MemoryLock):
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
 
+    def _forget(self, key: str, owner: str) -> None:
+        if not self._has("interrupted-stays"):
+            super()._forget(key, owner)
+
     def _be_late(self, delay_us: float) -> None:
         if not self._spins:
             self.clock.sleep(delay_us / 1e6)  # pace: the planted delay
@@ -132,10 +138,12 @@ class FaultyLock(MemoryLock):
     # Hold
 
     def renew(self, grant: Grant, ttl_ms: int | None = None) -> Grant | Refusal:
-        """The contract's renew, less its check where a fault leaves it out."""
+        """The contract's renew, less its checks where a fault leaves them out."""
         with self._serialised():
             if self._has("zero-ttl") and ttl_ms is not None and ttl_ms <= 0:
                 return self._renew(grant, ttl_ms)
+            if self._has("renew-takes-over"):
+                return self._renew(grant, grant.ttl_ms)
             return super().renew(grant, ttl_ms)
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
@@ -180,8 +188,10 @@ class FaultyLock(MemoryLock):
         return replace(grant, deadline_ns=now_ns + ttl_ms * NS_PER_MS)
 
     def release(self, grant: Grant) -> Released | Refusal:
-        """The contract's release."""
+        """The contract's release, which remembers what was released but for a fault."""
         with self._serialised():
+            if self._has("release-always-ok"):
+                return self._release(grant)
             return super().release(grant)
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -205,6 +215,10 @@ class FaultyLock(MemoryLock):
             return "planted: said to be lost"
         return None if self._has("loss-untold") else super().lost(grant)
 
+    def _next_owner(self) -> str:
+        owner = super()._next_owner()
+        return f"{self.options.client}-{self._grants}" if self._has("undo-by-name") else owner
+
     # Session
 
     def close(self) -> None:
@@ -225,12 +239,24 @@ class FaultyLock(MemoryLock):
             super()._check_open()
 
     def _carry(self, operation: Callable[[], T]) -> T:
-        """One request over the wire. A cut connection is noticed at the next call, and is open again after it."""
+        """One request over the wire."""
         self._sent_ns = self.clock.monotonic_ns()
-        if self._cuts_seen != self._link.cuts:
-            self._cuts_seen = self._link.cuts
-            raise ConnectionCutError
+        if self._seen != (self._link.cuts, self._link.silences):
+            self._connect_again()
         return self._link.carry(operation, self.clock, self.options.call_timeout_ms)
+
+    def _connect_again(self) -> None:
+        """Replace a connection that was ended, or was silent for a share of the lease: nothing was sent over it."""
+        cuts, silences = self._seen
+        if silences != self._link.silences:
+            self.clock.sleep(self.options.ttl_ms / 4_000)  # pace: what a client waits for a sign of life
+            if self._has("silence-unnoticed"):
+                raise NoReplyError
+        if self._has("recovers-only-nearby") and self._link.delay_ms > 10:
+            raise ConnectionCutError
+        self._seen = (self._link.cuts, self._link.silences)
+        if cuts != self._link.cuts and (self._has("idle-end-costs") or self._has("renew-unsent")):
+            raise ConnectionCutError
 
     # How faults are chosen
 

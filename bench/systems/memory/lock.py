@@ -4,6 +4,8 @@ It has what a correct lock service has (leases, tokens, a queue) and none of the
 any system of the bench could measure with this recorder, and it shows that the conformance suite can be passed.
 """
 
+from dataclasses import replace
+
 from bench.systems.base import (
     RELEASED,
     Capabilities,
@@ -42,6 +44,13 @@ class MemoryLock(LockClient):
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         self._check_open()
         owner = self._next_owner()
+        try:
+            return self._get(key, owner, ttl_ms, timeout_ms, wait)
+        except BaseException:  # not ours: raised by a signal's handler, say, in the middle of a wait
+            self._forget(key, owner)
+            raise
+
+    def _get(self, key: str, owner: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
         if wait.strategy == "block":
             return self._queue(key, owner, ttl_ms, until_ns)
@@ -77,12 +86,15 @@ class MemoryLock(LockClient):
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns)
 
+    def _forget(self, key: str, owner: str) -> None:
+        self._store.forget(key, owner, self.clock.monotonic_ns())
+
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         self._check_open()
         now_ns = self.clock.monotonic_ns()
         if not self._store.renew(grant.key, grant.owner, ttl_ms, now_ns):
             return Refusal(Outcome.LOST, "the lease ran out or was released")
-        return Grant(grant.key, grant.owner, grant.token, ttl_ms, now_ns + ttl_ms * NS_PER_MS)
+        return replace(grant, ttl_ms=ttl_ms, deadline_ns=now_ns + ttl_ms * NS_PER_MS)
 
     def _release(self, grant: Grant) -> Released | Refusal:
         self._check_open()
@@ -90,7 +102,7 @@ class MemoryLock(LockClient):
             return Refusal(Outcome.LOST, "the lease ran out or was released")
         return RELEASED
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Leases of this client run out by themselves, as on a server that keeps no sessions."""
         self._closed = True
 

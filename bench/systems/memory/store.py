@@ -70,6 +70,16 @@ class Store:
             self._forget_if_idle(key, lock)
             return True
 
+    def forget(self, key: str, owner: str, now_ns: int) -> None:
+        """Leave nothing of `owner`, whether it waits, holds, or neither."""
+        with self._mutex:
+            lock = self._settled(key, now_ns)
+            lock.queue = deque(waiter for waiter in lock.queue if waiter.owner != owner)
+            if lock.owner == owner:
+                lock.owner = None
+                self._settled(key, now_ns)
+            self._forget_if_idle(key, lock)
+
     def renew(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> bool:
         """Replace what remains of the lease by `ttl_ms`. False: `owner` does not hold the key."""
         with self._mutex:

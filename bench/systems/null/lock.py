@@ -37,7 +37,7 @@ class NullLock(LockClient):
     def _release(self, grant: Grant) -> Released | Refusal:
         return RELEASED
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Nothing is held."""
 
     def server_facts(self) -> ServerFacts:

@@ -8,7 +8,10 @@ from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.postgres_row.schema import create_schema
 from bench.systems.postgres_row.session import Session, StatementFailed
+from bench.systems.postgres_row.transaction import LIMIT_MS_MAX
 
+_PROBES_WITHIN_S_MAX = 60_000  # Linux refuses a keepalive of more than 32 767 s, half of what is asked
+_ABLE = "SELECT pg_is_in_recovery(), has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
 _NOT_THERE = ("3F000", "42P01", "42883")  # no such schema, table, function
 
 
@@ -28,7 +31,7 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
         keepalives_interval=probes.interval_s,
         keepalives_count=probes.unanswered,
         tcp_user_timeout=probes.give_up_after_s * 1000,
-        options=" ".join(f"-c {name}={value}" for name, value in server_side.items()),
+        settings=server_side,
     )
     ready = False
     try:
@@ -40,7 +43,7 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
             create_schema(session, call_s)
             _make_ready(session, statements, call_s)
         ready = True
-    except StatementFailed as refused:
+    except (StatementFailed, ConnectionError) as refused:
         raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
     finally:
         if not ready:
@@ -49,11 +52,16 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
 
 
 def _make_ready(session: Session, statements: Mapping[bytes, bytes], within_s: float) -> None:
+    ((standby, may_end_sessions),) = session.execute(_ABLE, within_s=within_s)
+    if standby == "t":
+        raise ConnectionError("this server is a standby, which cannot lock: name the primary")
+    if may_end_sessions != "t":
+        raise ConnectionError("permission denied for function pg_terminate_backend, by which a lost reply is settled")
     session.execute("SELECT lockbench.guard_fence()", within_s=within_s)
     session.prepare(statements, within_s)
 
 
-def server_settings(options: ClientOptions) -> dict[str, int]:
+def server_settings(options: ClientOptions) -> dict[str, int | str]:
     """What the server is told about this session: how it finds a dead peer, and the bound of one statement."""
     probes = _probes(options.ttl_ms)
     # A lease of a sort: the server ends a holder that has said nothing for a TTL, by its own clock.
@@ -61,14 +69,15 @@ def server_settings(options: ClientOptions) -> dict[str, int]:
     if idle not in ("off", "on"):
         raise ValueError(f"idle_timeout is {idle!r}: it is off or on")
     return {
-        **({"idle_in_transaction_session_timeout": options.ttl_ms} if idle == "on" else {}),
+        **({"idle_in_transaction_session_timeout": min(options.ttl_ms, LIMIT_MS_MAX)} if idle == "on" else {}),
         "tcp_keepalives_idle": probes.idle_s,
         "tcp_keepalives_interval": probes.interval_s,
         "tcp_keepalives_count": probes.unanswered + 1,
         # Half a probe more than the client, so that no rounding decides: the server's last probe is one after its last.
         "tcp_user_timeout": probes.give_up_after_s * 1000 + probes.interval_s * 500,
         "client_connection_check_interval": 1000,
-        "statement_timeout": options.call_timeout_ms,
+        "statement_timeout": min(options.call_timeout_ms, LIMIT_MS_MAX),
+        "search_path": "pg_catalog",  # nobody's functions come before those that we name
     }
 
 
@@ -89,6 +98,7 @@ def _probes(ttl_ms: int) -> _Probes:
     """Whole seconds, as the options take them: the client has given up 2 s after its peer fell silent at the earliest,
     and about a TTL after where that is longer."""
     ttl_s = -(-ttl_ms // 1000)
+    ttl_s = min(ttl_s, _PROBES_WITHIN_S_MAX)
     idle_s, interval_s = max(1, ttl_s // 2), max(1, ttl_s // 4)
     return _Probes(idle_s, interval_s, max(1, -(-(ttl_s - idle_s) // interval_s)))
 

@@ -12,7 +12,7 @@ from bench.systems.postgres_row import statements
 from bench.systems.postgres_row.connect import connect, end_backend
 from bench.systems.postgres_row.facts import server_facts
 from bench.systems.postgres_row.session import SessionLost, StatementFailed
-from bench.systems.postgres_row.transaction import WAIT_IS_OVER, RowTransaction
+from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
 from bench.systems.wait import Wait
 
 
@@ -74,7 +74,7 @@ class PostgresRowLock(LockClient):
         try:
             token = self._transaction.take(key, block_ms)
         except StatementFailed as refused:
-            waited = block_ms > 0 and refused.sqlstate in WAIT_IS_OVER
+            waited = isinstance(refused, WaitIsOver)
             return Refusal(Outcome.TIMEOUT if waited else Outcome.ERROR, str(refused))
         except SessionLost as lost:
             return self._fate(str(lost))
@@ -90,22 +90,18 @@ class PostgresRowLock(LockClient):
             self._connect()
             if end_backend(self._transaction.session, gone, self.options.call_timeout_ms / 1000):
                 return Refusal(Outcome.ERROR, f"{reason}; the server has ended that session")
-        except ConnectionError as unanswered:
+        except (ConnectionError, StatementFailed) as unanswered:
             reason = f"{reason}; then {unanswered}"
         return Refusal(Outcome.UNKNOWN, reason)
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
-        """Proves that the transaction lives. PostgreSQL enforces no TTL, so there is nothing to prolong."""
-        if (gone := self.lost(grant)) is not None:
+        """Proves that the lock is held. PostgreSQL enforces no TTL, so there is nothing to prolong."""
+        if (gone := self._lost(grant)) is not None:
             return Refusal(Outcome.LOST, gone)
-        try:
-            self._transaction.prove()
-        except (SessionLost, StatementFailed) as lost:
-            return self._lose(str(lost))
-        return replace(grant, ttl_ms=ttl_ms)
+        return self._prove() or replace(grant, ttl_ms=ttl_ms)
 
     def _release(self, grant: Grant) -> Released | Refusal:
-        if (gone := self.lost(grant)) is not None:
+        if (gone := self._lost(grant)) is not None:
             return Refusal(Outcome.LOST, gone)
         self._held = None
         try:
@@ -120,26 +116,42 @@ class PostgresRowLock(LockClient):
         """Run a statement as part of the transaction that holds the lock: carried out by the release, or not at all.
 
         Raises SessionLost, after which nothing of it is left, or StatementFailed, which the transaction does not
-        survive.
+        survive. A statement may end the hold as well (COMMIT, an unlock): that is asked right after it, for `lost`.
+        Names without a schema are PostgreSQL's own: `search_path` is `pg_catalog`.
         """
         if self._held is None:
             raise SessionLost("no grant is held, so there is no transaction to be part of")
-        return self._transaction.session.execute(sql, *parameters, within_s=self.options.call_timeout_ms / 1000)
+        try:
+            return self._transaction.session.execute(sql, *parameters, within_s=self.options.call_timeout_ms / 1000)
+        finally:
+            self._prove()
 
-    def lost(self, grant: Grant) -> str | None:
+    def _prove(self) -> Refusal | None:
+        """Ask whether the lock is held. If not, the refusal that says why."""
+        try:
+            self._transaction.prove()
+        except (SessionLost, StatementFailed) as lost:
+            return self._lose(str(lost))
+        return None
+
+    def _lost(self, grant: Grant) -> str | None:
         if self._held is None or self._held.owner != grant.owner:
             return "this grant is not the one that its session holds"
         if not self._transaction.session.alive():
             return self._lose("the connection is gone, and with it what its session held").reason
+        if not self._transaction.standing():
+            return self._lose("the transaction that held the lock has ended or failed").reason
         return None
 
     def _lose(self, reason: str) -> Refusal:
         """Give up the session: whatever the server made of it, its transaction ends with it."""
+        if self._held is not None:
+            self._held.fate.gone = self._held.fate.gone or reason
         self._held = None
         self._transaction.session.close()
         return Refusal(Outcome.LOST, reason)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._closed, self._held = True, None
         self._transaction.session.close()
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench.errors import LockbenchError
+from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.systems.postgres_row import upkeep, view
-from bench.systems.postgres_row.facts import identity
+from bench.servers.url import UrlRules
+from bench.systems.postgres_row import ambient, upkeep, view
+from bench.systems.postgres_row.facts import identity, server_facts
 from bench.systems.postgres_row.schema import create_schema
-from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
+from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed, WrongEnd
 
 VERSION_OLDEST = 15
 ACCOUNT = "postgres"  # the package's own user: PostgreSQL refuses to run as root
@@ -34,7 +36,14 @@ _CALL_S = 5.0
 _INITDB_WITHIN_S = 60.0
 _ORPHANS_WITHIN_S = 10.0
 # What libpq says when the port is served by something else, or by a PostgreSQL that is not ours.
-_STRANGERS = ("authentication failed", "received invalid response", "expected authentication request", "does not exist")
+_STRANGERS = (
+    "authentication failed",
+    "received invalid response",
+    "expected authentication request",
+    "does not exist",
+    "does not support SSL",
+    "certificate",  # its own, ours, or the name in it
+)
 
 
 class PostgresServers(ServerSpec):
@@ -46,6 +55,13 @@ class PostgresServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("postgresql",)
     compose_services: ClassVar[tuple[str, ...]] = ("postgres",)
     compose_port: ClassVar[int] = 5432
+    url_rules: ClassVar[UrlRules] = UrlRules(
+        schemes={"postgres": None, "postgresql": None},
+        path="database",
+        options={"database": "[^/]+", "sslmode": "disable|allow|prefer|require|verify-ca|verify-full"},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        nodes_max=1,
+    )
     stop_signal: ClassVar[str] = "SIGINT"  # "fast" shutdown: SIGTERM would wait for every client to go
 
     def find(self) -> Found | Missing:
@@ -67,6 +83,10 @@ class PostgresServers(ServerSpec):
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         (node,) = nodes
+        account = self.unprivileged_account()
+        for program in found.programs.values():
+            if account is not None and (closed := closed_to(account, Path(program))) is not None:
+                raise LockbenchError(f"{self.title} runs as {account}, {remedy(closed)}")
         if _cluster(node).exists():
             _wait_for_orphans(node)
         else:
@@ -76,7 +96,7 @@ class PostgresServers(ServerSpec):
             settings["shared_preload_libraries"] = "pg_stat_statements"
         flags = (part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
         argv = (found.programs["postgres"], "-D", str(_cluster(node)), *flags)
-        return [Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=self.unprivileged_account())]
+        return [Launch(argv, env={"LC_ALL": "C", "TZ": "UTC"}, run_as=account, hidden=(ambient.PREFIX,))]
 
     def _initialise(self, node: Node, initdb: str) -> None:
         """Make a new cluster beside its place, then move it there: one that a crash left half made is never started."""
@@ -94,6 +114,7 @@ class PostgresServers(ServerSpec):
         done = subprocess.run(
             [*argv, "--encoding=UTF8", "--no-locale", "--no-instructions"],
             cwd=node.directory,
+            env=ambient.without(os.environ),
             capture_output=True,
             text=True,
             timeout=_INITDB_WITHIN_S,
@@ -122,6 +143,16 @@ class PostgresServers(ServerSpec):
         finally:
             session.close()
 
+    def identify(self, endpoint: Endpoint) -> str:
+        session = Session.open(endpoint, _CALL_S, application_name="lockbench servers")
+        try:
+            facts = server_facts(session, _CALL_S)
+            return f"{facts.version}, {facts.identity}"
+        except (SessionLost, StatementFailed) as refused:
+            raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
+        finally:
+            session.close()
+
     def settle(self, nodes: Sequence[Node]) -> None:
         """Make database and schema. Runs alone: the supervisor is exclusive."""
         (node,) = nodes
@@ -147,7 +178,7 @@ class PostgresServers(ServerSpec):
         try:
             return Session.open(endpoint, _CALL_S, application_name="lockbench servers", dbname=database)
         except ConnectionError as refused:
-            if any(sign in str(refused) for sign in _STRANGERS):
+            if isinstance(refused, WrongEnd) or any(sign in str(refused) for sign in _STRANGERS):
                 raise WrongServer(str(refused)) from refused
             raise NotReady(str(refused)) from refused
 

@@ -10,6 +10,7 @@ import select
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -18,12 +19,37 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from bench.servers.endpoint import Endpoint
+from bench.systems.postgres_row import ambient
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
 _SAME_LIMIT_S = 0.001
+_WAIT_S_MAX = 2_000_000.0  # of one look at the socket: a limit of more milliseconds than an int holds is refused
 NOTHING: Mapping[bytes, bytes] = {}
+NO_SETTINGS: Mapping[str, str | int] = {}
+# What a database or a role may have been given by its owner (ALTER … SET), and our statements lean on. What is asked
+# for at the start of a session overrules that.
+SETTINGS: Mapping[str, str | int] = {
+    "statement_timeout": 0,
+    "lock_timeout": 0,
+    "idle_in_transaction_session_timeout": 0,
+    "idle_session_timeout": 0,
+    "default_transaction_isolation": "read committed",
+    "default_transaction_read_only": "off",
+    "default_transaction_deferrable": "off",
+    "standard_conforming_strings": "on",
+    "client_min_messages": "warning",
+}
+_TRANSACTION_TIMEOUT_SINCE = 170_000
+# Asked twice, each time in a transaction of its own: a pooler may have another backend answer the second.
+_WHO_ANSWERS = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('lockbench.session', true)"
+_LOOKS = 2
+_NO_OPTIONS = "unsupported startup parameter"  # PgBouncer's word; servers know all of ours
+_POOLER = (
+    "a pooler (PgBouncer, pgcat, Odyssey or the like) stands between. It hands a session's locks to other clients, and "
+    "hides a dead client from the server: name the server itself"
+)
 Command = tuple[bytes, Sequence[bytes]]  # the name of a prepared statement, and its parameters as text
 
 
@@ -31,8 +57,12 @@ class SessionLost(ConnectionError):
     """The session ended, or fell silent and was given up. The server rolls its transaction back when it notices."""
 
 
+class WrongEnd(ConnectionError):
+    """What answers is not what was asked for: no TLS where there must be, or a pooler. Asking again will not help."""
+
+
 class StatementFailed(Exception):
-    """The server refused a statement of the set-up. `sqlstate` is its five-character code."""
+    """The server refused a statement. `sqlstate` is its five-character code."""
 
     def __init__(self, result: "PGresult") -> None:
         super().__init__(result.get_error_message().strip())
@@ -46,6 +76,7 @@ class Session:
         self._pg = connection
         self.application_name = application_name
         self.closed = False
+        self.statements = 0  # so many were run by `execute`: each may have ended a transaction or changed a setting
         # A look that came while a call waits for its answer would read that answer, and the call would wait for ever.
         self._turn = threading.Lock()
         # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
@@ -55,31 +86,61 @@ class Session:
 
     @classmethod
     def open(
-        cls, endpoint: Endpoint, within_s: float, application_name: str = "lockbench", **parameters: str | int
+        cls,
+        endpoint: Endpoint,
+        within_s: float,
+        application_name: str = "lockbench",
+        settings: Mapping[str, str | int] = NO_SETTINGS,
+        **parameters: str | int,
     ) -> Self:
-        """Connect and log in; `parameters` are libpq's, and overrule the endpoint.
+        """Connect and log in; `settings` are the server's, for this session, and overrule `SETTINGS`; `parameters` are
+        libpq's, and overrule the endpoint.
 
-        Raises ConnectionError, with the address.
+        Raises ConnectionError, with the address; WrongEnd where what answers is not the server itself, or not in TLS
+        as was asked.
         """
-        conninfo = make_conninfo("", **{**_conninfo(endpoint), "application_name": application_name, **parameters})
+        mark = uuid.uuid4().hex
+        told = as_options({**SETTINGS, **settings, "lockbench.session": mark})
+        named = {**_conninfo(endpoint), "application_name": application_name, "options": told, **parameters}
         deadline = time.monotonic() + within_s
-        pg = pq.PGconn.connect_start(conninfo.encode())
-        connected = False
+        with ambient.unheard():
+            pg = pq.PGconn.connect_start(make_conninfo("", **named).encode())
+        session: Self | None = None
+        proven = False
         try:
-            while (step := pg.connect_poll()) != pq.PollingStatus.OK:
+            while (step := _poll(pg)) != pq.PollingStatus.OK:
                 if step == pq.PollingStatus.FAILED or pg.status == pq.ConnStatus.BAD:
-                    raise ConnectionError(f"PostgreSQL at {endpoint}: {pg.get_error_message()}")
+                    raise _refusal(endpoint, pg.get_error_message())
                 _until_ready(pg.socket, step == pq.PollingStatus.WRITING, deadline)
             pg.nonblocking = 1
             pg.enter_pipeline_mode()
             session = cls(pg, application_name)
-            connected = True
+            session._prove_direct(endpoint, mark, deadline)
+            proven = True
         except TimeoutError:
             raise ConnectionError(f"PostgreSQL at {endpoint} did not let us in within {within_s:g} s") from None
+        except (StatementFailed, SessionLost) as refused:
+            raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
         finally:
-            if not connected:
-                pg.finish()
+            if not proven:
+                session.close() if session is not None else pg.finish()
         return session
+
+    def _prove_direct(self, endpoint: Endpoint, mark: str, deadline: float) -> None:
+        """The backend that answers must be the one that greeted us, and have our settings: a lock is its session's.
+
+        A pooler sends a greeting of its own. Also where it keeps one backend for each client ("session" mode) it stands
+        in the way: the server then probes the pooler, and never learns that a holder behind it is dead.
+        """
+        if self._pg.server_version >= _TRANSACTION_TIMEOUT_SINCE:  # older ones would refuse it in the options
+            self.execute("SELECT set_config('transaction_timeout', '0', false)", within_s=deadline - time.monotonic())
+        for _ in range(_LOOKS):
+            ((backend, marked),) = self.execute(_WHO_ANSWERS, within_s=deadline - time.monotonic())
+            if (backend, marked) != (str(self.backend_pid), mark):
+                found = (
+                    "another backend than the connection's own" if marked == mark else "a session without our settings"
+                )
+                raise WrongEnd(f"PostgreSQL at {endpoint}: {found} answers, so {_POOLER}")
 
     def call(self, *commands: Command, within_s: float, prepare: Mapping[bytes, bytes] = NOTHING) -> "list[PGresult]":
         """Prepare statements (usually none), run prepared ones; all in one round trip.
@@ -132,6 +193,7 @@ class Session:
 
     def execute(self, sql: str, *parameters: str, within_s: float) -> list[tuple[str | None, ...]]:
         """Run one statement; its rows, every cell as text. Raises StatementFailed or SessionLost."""
+        self.statements += 1
         values = [parameter.encode() for parameter in parameters]
         _, result = _check(self.call((b"", values), within_s=within_s, prepare={b"": sql.encode()}))
         return [
@@ -157,8 +219,8 @@ class Session:
         return self._pg.status == pq.ConnStatus.OK
 
     def in_transaction(self) -> bool:
-        """Is a healthy transaction open? From the server's last answer; asks nobody."""
-        return self._pg.transaction_status == pq.TransactionStatus.INTRANS
+        """Is a healthy transaction open, or a call under way? From the server's last answer; asks nobody."""
+        return self._pg.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.ACTIVE)
 
     def close(self) -> None:
         """End the session, and with it its transaction. Idempotent."""
@@ -179,28 +241,58 @@ class Session:
                 raise TimeoutError
             if not -_SAME_LIMIT_S < remaining_s - self._limit_s < _SAME_LIMIT_S:
                 self._limit_s = remaining_s
-                self._socket.settimeout(remaining_s)
+                self._socket.settimeout(min(remaining_s, _WAIT_S_MAX))
             self._socket.recv(1, socket.MSG_PEEK)  # waits; the byte stays for libpq
             pg.consume_input()
 
 
+def as_options(settings: Mapping[str, str | int]) -> str:
+    """The server's settings as libpq's parameter `options` takes them."""
+    return " ".join(
+        f"-c {name}=" + str(value).replace("\\", "\\\\").replace(" ", "\\ ") for name, value in settings.items()
+    )
+
+
+def _refusal(endpoint: Endpoint, message: str) -> ConnectionError:
+    told = f"PostgreSQL at {endpoint}: {message}"
+    return WrongEnd(f"{told}, so {_POOLER}") if _NO_OPTIONS in message else ConnectionError(told)
+
+
+def _poll(pg: "PGconn") -> int:
+    with ambient.unheard():
+        return pg.connect_poll()
+
+
 def _conninfo(endpoint: Endpoint) -> dict[str, str | int | None]:
-    """libpq's parameters for an endpoint. With an authority of the user's own, the server's name is checked too."""
+    """libpq's parameters for an endpoint, each of them given, so that none comes from elsewhere. Raises WrongEnd."""
     host, port = endpoint.addresses[0]
     options, secrets = endpoint.options, endpoint.secrets
+    files = {"sslrootcert": "tls_ca", "sslcert": "tls_cert", "sslkey": "tls_key"}
     return {
+        **ambient.NEITHER_FILE_NOR_TICKET,
         "host": host,
         "port": port,
         "dbname": options.get("database", "lockbench"),
         "user": secrets.get("user", options.get("user", "lockbench")),
         "password": secrets.get("password"),
-        "sslmode": options.get("sslmode", "verify-full" if "tls_ca" in secrets else "prefer"),
-        "sslrootcert": secrets.get("tls_ca"),
-        "sslcert": secrets.get("tls_cert"),
-        "sslkey": secrets.get("tls_key"),
-        "gssencmode": "disable",  # another round trip at every connect, for an encryption that nobody set up
+        "sslmode": _sslmode(endpoint),
+        **{parameter: secrets[secret] for parameter, secret in files.items() if secret in secrets},
         "client_encoding": "UTF8",
     }
+
+
+def _sslmode(endpoint: Endpoint) -> str:
+    """With an authority of the user's own, the server's name is checked too. Raises WrongEnd for a contradiction."""
+    has_authority = "tls_ca" in endpoint.secrets
+    asked = endpoint.tls or any(name.startswith("tls_") for name in endpoint.secrets)
+    mode = endpoint.options.get("sslmode", "verify-full" if has_authority else "require" if asked else "prefer")
+    if asked and mode in ("disable", "allow", "prefer"):
+        raise WrongEnd(
+            f"PostgreSQL at {endpoint}: TLS was asked for, and sslmode={mode} may go without: name one of them"
+        )
+    if mode.startswith("verify") and not has_authority:
+        raise WrongEnd(f"PostgreSQL at {endpoint}: sslmode={mode} needs an authority: set LOCKBENCH_POSTGRES_TLS_CA")
+    return mode
 
 
 def text(cell: bytes | None) -> str | None:

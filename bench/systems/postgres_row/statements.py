@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 _ROW = "SELECT key FROM lockbench.locks WHERE key = $1 FOR UPDATE"
 # Lifts the time limit of the wait once the row is ours, until the transaction ends: it must not cancel a COMMIT or a
-# renewal on a slow machine.
-_NO_LIMIT = "set_config('statement_timeout', '0', true)"
+# renewal on a slow machine. And names the transaction, so that it can be told from a later one of the same session.
+_OURS = "set_config('statement_timeout', '0', true), pg_current_xact_id()"
 
-BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 COMMIT = "COMMIT"
 
 # The look before the leap is for the variants: while a holder has an uncommitted update of the row, the insert alone
@@ -25,18 +25,18 @@ class Taking:
 
 
 # MATERIALIZED keeps the two steps apart: the inner query locks the row, and only then does the outer draw.
-_SEQUENCE = f"WITH held AS MATERIALIZED ({_ROW} SKIP LOCKED) SELECT nextval('lockbench.fence'), {_NO_LIMIT} FROM held"
+_SEQUENCE = f"WITH held AS MATERIALIZED ({_ROW} SKIP LOCKED) SELECT nextval('lockbench.fence'), {_OURS} FROM held"
 SEQUENCE = Taking(waiting=_SEQUENCE.replace(" SKIP LOCKED", ""), passing=_SEQUENCE)
 
 # The same from a sequence that nobody moves on after a crash.
 _UNGUARDED = _SEQUENCE.replace("lockbench.fence", "lockbench.fence_unguarded")
 UNGUARDED = Taking(waiting=_UNGUARDED.replace(" SKIP LOCKED", ""), passing=_UNGUARDED)
 
-_COUNTER = f"UPDATE lockbench.locks SET counter = counter + 1 WHERE key = $1 RETURNING counter, {_NO_LIMIT}"
+_COUNTER = f"UPDATE lockbench.locks SET counter = counter + 1 WHERE key = $1 RETURNING counter, {_OURS}"
 COUNTER = Taking(waiting=_COUNTER, passing=_COUNTER.replace("$1", f"({_ROW} SKIP LOCKED)"))
 
 # An UPDATE is given its transaction id before it waits for the row.
-_ID = f"UPDATE lockbench.locks SET counter = counter WHERE key = $1 RETURNING pg_current_xact_id(), {_NO_LIMIT}"
+_ID = f"UPDATE lockbench.locks SET counter = counter WHERE key = $1 RETURNING pg_current_xact_id(), {_OURS}"
 TRANSACTION_ID = Taking(waiting=_ID, passing=_ID.replace("$1", f"({_ROW} SKIP LOCKED)"))
 
 
@@ -49,6 +49,6 @@ def prepared(taking: Taking) -> dict[bytes, bytes]:
         b"create": CREATE.encode(),
         b"commit": COMMIT.encode(),
         b"rollback": b"ROLLBACK",
-        b"prove": b"SELECT 1",
-        b"limit": b"SELECT set_config('statement_timeout', $1, false)",
+        b"prove": b"SELECT pg_current_xact_id_if_assigned()",
+        b"limit": b"SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', '0', false)",
     }

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeout
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import (
@@ -16,9 +17,11 @@ from bench.systems.base import (
     Released,
     ServerFacts,
 )
-from bench.systems.redis.connection import Link
+from bench.systems.redis.connection import Link, doubt_after_s
 from bench.systems.redis.polling import ask_until
+from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import begin_free, begin_renew, begin_take, bulk
+from bench.systems.redis.session import UnfitServer
 from bench.systems.wait import Wait
 
 _BUSY = Refusal(Outcome.BUSY, "held by another owner")
@@ -46,7 +49,7 @@ class RedisLock(LockClient):
         super().__init__(endpoint, options)
         self._link = Link(endpoint, 0, options.call_timeout_ms, options.clock)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._link.close()
 
     def server_facts(self) -> ServerFacts:
@@ -62,71 +65,86 @@ class RedisLock(LockClient):
         owner = self._next_owner()
         try:
             self._link.open()
-        except RedisError as failure:
+        except (RedisError, UnfitServer) as failure:
             return Refusal(Outcome.ERROR, f"nothing was sent: {failure}")
         sent_ns = self.clock.monotonic_ns()
         try:
             token = self._take(key, ttl_ms, owner)
+        except ErrorReply as refusal:  # whoever is answered by an error holds nothing: the script sees to that
+            return Refusal(Outcome.ERROR, str(refusal))
         except RedisError as failure:
-            return self._undo(key, owner, str(failure))
+            return self._undo(key, owner, ttl_ms, str(failure))
+        except BaseException:  # by a signal's handler, or a greenlet killed: nobody gets this grant
+            self._undo(key, owner, ttl_ms, "interrupted")
+            raise
         if not token:
             return _BUSY
         deadline_ns = sent_ns + ttl_ms * 1_000_000
         if self.clock.monotonic_ns() >= deadline_ns:
-            return self._undo(key, owner, "the reply took longer than the lease")
+            return self._undo(key, owner, ttl_ms, "the reply took longer than the lease")
         return Grant(key, owner, token, ttl_ms, deadline_ns)
 
     def _take(self, key: str, ttl_ms: int, owner: str) -> int:
         """The token when this owner won the key, 0 when another has it."""
-        token: int = self._link.call(begin_take(key, ttl_ms) + bulk(owner))
+        token: int = self._link.call(begin_take(key, ttl_ms) + bulk(owner), self._patience_s(ttl_ms))
         return token
 
-    def _undo(self, key: str, owner: str, failure: str) -> Refusal:
-        """Free what the failed attempt may have taken. Opening the link again ends the lost session first, so a command
-        still on the way cannot take the key after this has looked. Should no new connection be had, the same words have
-        been said on the old one, where they follow the lost command."""
+    def _undo(self, key: str, owner: str, ttl_ms: int, failure: str) -> Refusal:
+        """Free what the failed attempt may have taken. A new connection ends the lost one first, so a command still on
+        the way cannot take the key after this has looked. Should none be had, the same words have been said on the old
+        one, where they follow the lost command."""
         free = begin_free(key) + bulk(owner)
         try:
-            if not self._link.is_open:
+            if not self._link.is_open():
                 self._link.abandon(free, settles=False)
-                self._link.open()
-            self._link.call(free)
-        except RedisError as second:
+            self._settle(free, ttl_ms)
+        except (RedisError, UnfitServer) as second:
             return Refusal(Outcome.UNKNOWN, f"{failure}; clean-up failed too: {second}")
         return Refusal(Outcome.ERROR, f"{failure}; nothing of ours is left")
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         sent_ns = self.clock.monotonic_ns()
         try:
-            renewed, _ = self._settle(begin_renew(grant.key, ttl_ms) + bulk(grant.owner))
-        except RedisError as failure:
-            return Refusal(Outcome.UNKNOWN, f"the old lease stands until its deadline: {failure}")
+            renewed, _ = self._settle(begin_renew(grant.key, ttl_ms) + bulk(grant.owner), grant.ttl_ms)
+        except (RedisError, UnfitServer) as failure:
+            return Refusal(said_or_lost(failure), f"the old lease stands until its deadline: {failure}")
         if not renewed:
             return _LOST
         deadline_ns = sent_ns + ttl_ms * 1_000_000
         if self.clock.monotonic_ns() >= deadline_ns:
-            undone = self._undo(grant.key, grant.owner, "the renewal took longer than the lease it asked for")
+            undone = self._undo(grant.key, grant.owner, ttl_ms, "the renewal took longer than the lease it asked for")
             return Refusal(Outcome.LOST, undone.reason)
         return replace(grant, ttl_ms=ttl_ms, deadline_ns=deadline_ns)
 
     def _release(self, grant: Grant) -> Released | Refusal:
         try:
-            freed, asked_twice = self._settle(begin_free(grant.key) + bulk(grant.owner))
-        except RedisError as failure:
-            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
+            freed, asked_twice = self._settle(begin_free(grant.key) + bulk(grant.owner), grant.ttl_ms)
+        except (RedisError, UnfitServer) as failure:
+            return Refusal(said_or_lost(failure), f"the key may stay until its TTL: {failure}")
         if freed:
             return RELEASED
         # After a lost reply an absent key proves nothing: the first release freed it, or the lease had run out before.
         return Refusal(Outcome.UNKNOWN, "the reply was lost; the key is not ours now") if asked_twice else _LOST
 
-    def _settle(self, packed: bytes) -> tuple[int, bool]:
+    def _settle(self, packed: bytes, ttl_ms: int) -> tuple[int, bool]:
         """Ask an owner-checked script; when its reply is lost, once more on a new connection, for both scripts can run
         twice without harm. Returns the reply and whether it took two."""
         self._link.open()
         try:
-            return self._link.call(packed), False
+            return self._link.call(packed, self._patience_s(ttl_ms)), False
+        except ErrorReply:
+            raise
         except RedisError:
-            if self._link.is_open:  # the server answered, with an error
-                raise
-        self._link.open()
-        return self._link.call(packed), True
+            self._link.open()
+        try:
+            return self._link.call(packed, self._patience_s(ttl_ms)), True
+        except ErrorReply as refusal:  # of the second request: what became of the first is not known
+            raise RedisTimeout(str(refusal)) from refusal
+
+    def _patience_s(self, ttl_ms: int) -> float:
+        return doubt_after_s(self.options.call_timeout_ms, ttl_ms)
+
+
+def said_or_lost(failure: Exception) -> Outcome:
+    """What the server refused was not done; what broke off may have been."""
+    return Outcome.ERROR if isinstance(failure, ErrorReply) else Outcome.UNKNOWN

@@ -5,6 +5,7 @@ on a key that nobody has used: each call is one command and one reply, and each 
 exists would be answered without that work.
 """
 
+import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -15,12 +16,13 @@ from redis.exceptions import RedisError
 from bench.systems.base import RELEASED, Capabilities, Grant, Outcome, Refusal, Released
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.scripts import bulk, command
+from bench.systems.redis.session import UnfitServer
 from bench.systems.wait import Wait
 
 TTL_MS = 10_000
 VALUE = "lockbench-set"
-# Both sides send as many bytes: redis-benchmark replaces __rand_int__ by twelve digits, here a client's name of twelve
-# hexadecimal digits stands there, and the count of its calls in place of the dots.
+# Both sides send as many bytes: redis-benchmark replaces __rand_int__ by twelve digits, here the count of a client's
+# calls stands there, and in place of the dots twelve hexadecimal digits that no other client has.
 NATIVE_KEY = "lockbench-set:............:__rand_int__"
 
 
@@ -35,7 +37,7 @@ class SetProbe(RedisLock):
         super()._connect()
         self._numbers: Iterator[int] = count()
         # Packed once, but for the twelve digits in the middle, as redis-benchmark does it.
-        before = command("SET", to_come=5) + bulk(f"lockbench-set:{self.options.client:.12}:{0:012d}")
+        before = command("SET", to_come=5) + bulk(f"lockbench-set:{secrets.token_hex(6)}:{0:012d}")
         self._before = before[: -len(b"000000000000\r\n")]
         self._after = b"\r\n" + b"".join(map(bulk, (VALUE, "NX", "PX", str(TTL_MS))))
 
@@ -49,6 +51,6 @@ class SetProbe(RedisLock):
         try:
             self._link.open()
             stored = self._link.call(b"%b%012d%b" % (self._before, next(self._numbers), self._after))
-        except RedisError as failure:
+        except (RedisError, UnfitServer) as failure:
             return Refusal(Outcome.ERROR, str(failure))
         return None if stored else Refusal(Outcome.ERROR, "the key exists already")

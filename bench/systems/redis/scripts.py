@@ -39,10 +39,13 @@ class Script:
 
 # The counter moves only for a winner and in the same atomic step, so the order of tokens is the order of grants.
 # Drawing a number first, as NaiveFenceRedisLock does, lets a slower client win later with a smaller number.
+# A counter that cannot be raised takes the key along: after an error reply nothing is held.
 TAKE = Script(
     """\
 if redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[1]) then
-  return redis.call('INCR', KEYS[2])
+  local token = redis.pcall('INCR', KEYS[2])
+  if type(token) == 'table' then redis.call('DEL', KEYS[1]) end
+  return token
 end
 return 0
 """,

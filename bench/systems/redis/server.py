@@ -1,5 +1,6 @@
 """The private redis-servers of a run: one of them here, five for Redlock."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,11 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, ResponseError
+from redis.exceptions import InvalidResponse, RedisError
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
+from bench.systems.identity import told_to
 from bench.systems.redis import upkeep, view
+from bench.systems.redis.lock import RedisLock
+from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
 
@@ -32,6 +37,13 @@ class RedisServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("redis-server",)
     compose_services: ClassVar[tuple[str, ...]] = ("redis",)
     compose_port: ClassVar[int] = 6379
+    url_rules: ClassVar[UrlRules] = UrlRules(
+        schemes={"redis": False, "rediss": True},
+        path="db",
+        options={"db": r"\d{1,5}", "client_name": "[!-~]+"},
+        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        nodes_max=1,
+    )
 
     def find(self) -> Found | Missing:
         path = shutil.which("redis-server") or shutil.which("redis-server", path=str(Path(sys.prefix) / "bin"))
@@ -41,37 +53,45 @@ class RedisServers(ServerSpec):
             said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
         except (OSError, subprocess.SubprocessError) as failure:
             return Missing(f"a redis-server that runs ({failure})", _INSTALL)
-        version = re.search(r"\bv=(\S+)", said)
-        return Found({"redis-server": path}, f"redis-server {version[1] if version else said.strip()}")
+        told = re.match(r"(\w+) server v=(\S+)", said)  # another product may answer to the name of redis-server
+        version = f"{told[1].lower()}-server {told[2]}" if told else f"redis-server, version not told ({said.strip()})"
+        return Found({"redis-server": path}, version)
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         """Write the settings to a file, not on the command line, so that `configure` can have the server rewrite it:
         a node that is killed and started again comes back as the variant it was."""
         launches = []
         for node in nodes:
-            path = node.directory.resolve() / _CONFIG_FILE
-            path.write_text(self._settings(node), encoding="utf-8")
-            launches.append(Launch((found.programs["redis-server"], str(path))))
+            (node.directory / _CONFIG_FILE).write_text(self._settings(node), encoding="utf-8")
+            # The server takes the name of its settings file for a pattern, and keeps it for rewriting the file. So it
+            # is started in the node's folder, and given a name with nothing of that folder's own in it.
+            inside = ("env", "-C", str(node.directory.resolve()))
+            launches.append(Launch((*inside, found.programs["redis-server"], f"/proc/self/cwd/{_CONFIG_FILE}")))
         return launches
 
     def prove(self, node: Node, pid: int | None) -> str:
         try:
             info, directory = ask(node.host, node.port, command("INFO"), command("CONFIG", "GET", "dir"))
-        except (AuthenticationError, InvalidResponse, ResponseError) as answer:
+        except (ErrorReply, InvalidResponse) as answer:
+            if isinstance(answer, ErrorReply) and answer.word == "LOADING":
+                raise NotReady(f"{node.name} at {node.host}:{node.port}: {answer}") from answer
             raise WrongServer(f"{node.host}:{node.port} does not answer as {node.name} would: {answer}") from answer
-        except RedisError as failure:  # refused, silent, or loading its data
+        except RedisError as failure:  # nobody there, or silent
             raise NotReady(f"{node.name} at {node.host}:{node.port}: {failure}") from failure
         facts = parse_info(info)
         if facts.get("loading") != "0":
             raise NotReady(f"{node.name} at {node.host}:{node.port} is loading its data")
         if pid is not None:
-            found_in = Path(directory[1].decode())
+            found_in = Path(os.fsdecode(directory[1]))
             if facts["process_id"] != str(pid) or found_in != node.directory.resolve():
                 raise WrongServer(
                     f"{node.host}:{node.port} is a redis-server with pid {facts['process_id']} in {found_in}; "
                     f"{node.name} was started with pid {pid} in {node.directory.resolve()}"
                 )
         return facts["run_id"]
+
+    def identify(self, endpoint: Endpoint) -> str:
+        return told_to(RedisLock, endpoint)
 
     def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
         """`{}`: nothing is kept. `{"durability": "always"}`: an append-only file with that `appendfsync` policy (also
@@ -107,7 +127,7 @@ class RedisServers(ServerSpec):
             "bind": node.host,
             "protected-mode": "yes",
             "port": str(node.port),
-            "dir": _quoted(str(node.directory.resolve())),
+            "dir": ".",  # where it was started
             "daemonize": "no",
             "maxmemory": "0",
             "maxmemory-policy": "noeviction",
@@ -144,8 +164,3 @@ class RedisServers(ServerSpec):
             return ask(node.host, node.port, *packed)
         except RedisError as failure:
             raise NotReady(f"{node.name} at {node.host}:{node.port}: {failure}") from failure
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

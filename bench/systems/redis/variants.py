@@ -5,8 +5,9 @@ from dataclasses import replace
 from redis.exceptions import RedisError
 
 from bench.systems.base import RELEASED, Grant, Outcome, Refusal, Released
-from bench.systems.redis.lock import RedisLock
+from bench.systems.redis.lock import RedisLock, said_or_lost
 from bench.systems.redis.scripts import around_owner_of_set, bulk, command, names
+from bench.systems.redis.session import UnfitServer
 
 
 class PlainDeleteRedisLock(RedisLock):
@@ -16,8 +17,8 @@ class PlainDeleteRedisLock(RedisLock):
         try:
             self._link.open()
             deleted = self._link.call(command("DEL", names(grant.key)[0]))
-        except RedisError as failure:  # not asked again: the second DEL could free another's lock
-            return Refusal(Outcome.UNKNOWN, f"the key may stay until its TTL: {failure}")
+        except (RedisError, UnfitServer) as failure:  # not asked again: the second DEL could free another's lock
+            return Refusal(said_or_lost(failure), f"the key may stay until its TTL: {failure}")
         return RELEASED if deleted else Refusal(Outcome.LOST, "the key is gone")
 
 

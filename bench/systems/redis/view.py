@@ -12,7 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.redis.scripts import command
-from bench.systems.redis.wire import Wire, new_wire, parse_info
+from bench.systems.redis.wire import Wire, connected, parse_info
 
 COMMANDS = ("eval", "evalsha", "set", "get", "del", "incr", "pexpire")
 SCRIPTS = ("eval", "evalsha")
@@ -30,20 +30,17 @@ def read(endpoint: Endpoint, acquires_by: str = ACQUIRES_BY) -> Mapping[str, flo
 
 
 def _node(endpoint: Endpoint, host: str, port: int, acquires_by: str) -> Mapping[str, float]:
-    wire = new_wire(endpoint, host, port, _WITHIN_S)
     try:
-        wire.connect()
-        statistics = parse_info(_ask(wire, "INFO", "commandstats") or b"")
-        histograms = _ask(wire, "LATENCY", "HISTOGRAM", *dict.fromkeys((*SCRIPTS, acquires_by)))
+        with connected(endpoint, host, port, _WITHIN_S) as wire:
+            statistics = parse_info(_ask(wire, "INFO", "commandstats") or b"")
+            histograms = _ask(wire, "LATENCY", "HISTOGRAM", *dict.fromkeys((*SCRIPTS, acquires_by)))
     except RedisError as failed:
         raise ConnectionError(f"redis at {host}:{port} does not tell its command statistics: {failed}") from failed
-    finally:
-        wire.disconnect()
     told: dict[str, float] = {}
     for name in COMMANDS:
         line = statistics.get(f"cmdstat_{name}", "")  # calls=400,usec=765,... ; none before the first call
         numbers = dict(part.split("=", 1) for part in line.split(",") if "=" in part)
-        if {"calls", "usec"} <= numbers.keys():
+        if {"calls", "usec"} <= numbers.keys() and numbers["calls"] != "0":  # 0: refused at each call
             told |= {f"{name}_calls": float(numbers["calls"]), f"{name}_us": float(numbers["usec"])}
     if f"{acquires_by}_calls" in told:
         told |= {"execute_calls": told[f"{acquires_by}_calls"], "execute_us": told[f"{acquires_by}_us"]}

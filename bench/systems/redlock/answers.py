@@ -4,20 +4,22 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from redis.exceptions import RedisError
+from bench.systems.redis.refusals import ErrorReply
 
 
 class Silence(Enum):
     """Why a node gave no reply."""
 
     UNREACHED = "not reached"  # nothing was sent
-    HELD_BACK = "busy with a command before"  # nothing was sent: the connection stands and owes an earlier reply
+    HELD_BACK = "silent since a command before"  # nothing was sent: the connection owes a reply, and none new is there
     LATE = "late"  # sent; the connection stands and owes the reply
     LOST = "connection lost"  # sent, in whole or part; may have run
 
 
 class Answers(dict[int, Any]):
-    """A reply, a RedisError or a Silence for each node that was asked."""
+    """A reply, an ErrorReply or a Silence for each node that was asked."""
+
+    sent_ns = 0  # when the first request went out; a lease counts from here
 
     def giving(self, reply: object) -> list[int]:
         """The nodes that gave exactly this."""
@@ -29,11 +31,11 @@ class Answers(dict[int, Any]):
 
     def refused(self) -> list[int]:
         """The nodes that replied with an error."""
-        return [node for node, answer in self.items() if isinstance(answer, RedisError)]
+        return [node for node, answer in self.items() if isinstance(answer, ErrorReply)]
 
-    def unclear(self) -> list[int]:
-        """The nodes that gave no reply, or an error for one."""
-        return [node for node, answer in self.items() if isinstance(answer, Silence | RedisError)]
+    def silent(self) -> list[int]:
+        """The nodes that gave no reply."""
+        return [node for node, answer in self.items() if isinstance(answer, Silence)]
 
     def replies(self) -> int:
         """How many gave a reply, if only an error."""
@@ -42,7 +44,7 @@ class Answers(dict[int, Any]):
     def describe(self, addresses: Mapping[int, str], failures: Mapping[int, str]) -> str:
         """The unclear ones, in words for a log. `failures`: why a node could not be reached."""
         words = []
-        for node in self.unclear():
+        for node in self.silent() + self.refused():
             answer = self[node]
             what = answer.value if isinstance(answer, Silence) else str(answer)
             why = f" ({failures[node]})" if answer is Silence.UNREACHED else ""

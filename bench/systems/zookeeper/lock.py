@@ -59,13 +59,13 @@ class ZooKeeperLock(LockClient):
     def _connect(self) -> None:
         self._session.open()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._session.close()
 
     def server_facts(self) -> ServerFacts:
         return read_facts(self._session.address, self.options.call_timeout_ms / 1e3)
 
-    def lost(self, grant: Grant) -> str | None:
+    def _lost(self, grant: Grant) -> str | None:
         if grant.handle.session != self._session.id:
             return "the session that held it has ended"
         # A cut cable sends no event. From this instant on the servers may end the session, so the holder must stop now.

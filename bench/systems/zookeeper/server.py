@@ -11,7 +11,9 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.url import UrlRules
 from bench.systems.base import ServerFacts
+from bench.systems.identity import told_to
 from bench.systems.zookeeper import upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
@@ -66,6 +68,7 @@ class ZooKeeperServers(ServerSpec):
     debian_packages: ClassVar[tuple[str, ...]] = ("libzookeeper-java", "default-jre-headless")
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
+    url_rules = UrlRules(schemes={"zookeeper": False, "zk": False})
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
 
     def find(self) -> Found | Missing:
@@ -141,6 +144,12 @@ class ZooKeeperServers(ServerSpec):
         if pid is not None:
             _check_ours(node, pid, conf)
         return _identity(conf)
+
+    def identify(self, endpoint: Endpoint) -> str:
+        # Not before it is needed: it imports this module.
+        from bench.systems.zookeeper.lock import ZooKeeperLock
+
+        return told_to(ZooKeeperLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:
         """One leader with every other node in step with it: a late follower would change the numbers half-way."""

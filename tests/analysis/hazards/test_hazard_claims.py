@@ -13,7 +13,7 @@ from bench.analysis.verdicts import adjudicate, verdict_frame
 from bench.records.store import CampaignFolder
 from bench.report.claims_table import untested, verdict_rows
 from tests.analysis.hazards import records
-from tests.analysis.hazards.records import Staged, crash, jump, pause, runs, two_holders, window
+from tests.analysis.hazards.records import NS_PER_MS, Staged, crash, jump, pause, runs, two_holders, window
 
 CLAIMS = {claim.id: claim for claim in load_claims()}
 # What the issue of the hazard lab asks for, and C34.
@@ -303,9 +303,43 @@ def test_a_claim_about_two_clocks_needs_both_stepped() -> None:
     assert "the client's was not stepped" in got.why
     assert "by 1,500 to 3,600,000 ms: two holders in 0 of 2, ≤ 78 % at 95 %" in got.why
     client = runs("client-clock", "etcd", clock_step(False))
-    assert judge("C28", servers, client).verdict is HOLDS
+    assert "the client's clock jumped: 0 of 1" in judge("C28", servers, client).why
     assert judge("C28", servers, runs("client-clock", "etcd", clock_step(True))).verdict is FAILS
-    assert judge("C29", runs("server-clock", "postgres-row", clock_step(False))).verdict is HOLDS
+
+
+def crash_as_clocks_go_back(recovery_ms: float, back_ms: float = 6_000.0, after_ms: float = 100.0) -> Staged:
+    kill, step = window("kill"), window("clock_jump", amount=-back_ms)
+    late = step.model_copy(update={"began_ns": kill.began_ns + int(after_ms * NS_PER_MS)})
+    return Staged({"step": "-3 ttl"}, {"recovery_ms": recovery_ms}, ttl_ms=2000, faults=(kill, late))
+
+
+@pytest.mark.parametrize(
+    ("crashes", "verdict", "why"),
+    [
+        ([], CONDITION, "a crash as the clocks go back was not measured"),
+        ([crash_as_clocks_go_back(2_010.0)], HOLDS, "blocked for longer than a lease in 0 of 1"),
+        ([crash_as_clocks_go_back(8_020.0)], FAILS, "blocked for longer than a lease in 1 of 1"),
+        ([crash_as_clocks_go_back(62_000.0, 60_000.0)], FAILS, "blocked for longer than a lease in 1 of 1"),
+        ([crash_as_clocks_go_back(-1.0)], FAILS, "blocked for longer than a lease in 1 of 1"),
+        ([crash_as_clocks_go_back(2_010.0), crash_as_clocks_go_back(8_020.0)], FAILS, "in 1 of 2"),
+        ([crash_as_clocks_go_back(2_010.0, 0.0)], CONDITION, "was not measured"),  # no step: a control
+        (
+            [crash_as_clocks_go_back(1_990.0, after_ms=2_500.0)],
+            CONDITION,
+            "was not measured",
+        ),  # nothing was left to end
+    ],
+)
+@pytest.mark.parametrize(("claim", "system"), [("C27", "zookeeper"), ("C28", "etcd"), ("C29", "postgres-row")])
+def test_a_lock_that_waits_for_the_clock_after_a_crash_is_sensitive_to_it(
+    claim: str, system: str, crashes: list[Staged], verdict: Verdict, why: str
+) -> None:
+    found = [runs("server-clock", system, clock_step(False)), runs("client-clock", system, clock_step(False))]
+    if crashes:
+        found.append(runs("clock-back-and-crash", system, *crashes))
+    got = judge(claim, *found)
+    assert got.verdict is verdict, got.why
+    assert why in got.why
 
 
 def test_it_depends_on_whose_clock_judges_the_expiry() -> None:

@@ -227,7 +227,7 @@ def test_a_zookeeper_session_outlives_an_hour_of_wall_time(supervisor: Superviso
 
 def test_an_etcd_lease_loses_nothing_by_an_hour_of_wall_time(supervisor: Supervisor) -> None:
     nodes = nodes_of(supervisor, "etcd")
-    gateway = Gateway(nodes[0].node.host, nodes[0].node.port, 5.0, {})
+    gateway = Gateway(nodes[0].node.host, nodes[0].node.port, 5.0, {}, tls=False)
     lease = gateway._post("/v3/lease/grant", {"TTL": "60"})["ID"]
     key = base64.b64encode(b"clock").decode()
     gateway._post("/v3/kv/put", {"key": key, "value": key, "lease": lease})

@@ -28,14 +28,13 @@ pytestmark = pytest.mark.servers
 ROOT = Path(__file__).parents[3]
 REDIS = RedisServers()
 
-# Opens a lab, stops what it has, and waits. Ctrl-C may be ignored where the tests run in the background.
+# Opens a lab, stops what it has, and waits.
 CHILD = """
-import signal, sys, time
+import sys, time
 from pathlib import Path
 from bench.hazards.lab.lab import open_lab
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.redis.server import RedisServers
-signal.signal(signal.SIGINT, signal.default_int_handler)
 home = Path(sys.argv[1])
 with open_lab(home, [RedisServers(), PostgresServers()]) as lab:
     lab.servers("redis").replicate()

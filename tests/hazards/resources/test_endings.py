@@ -18,11 +18,10 @@ from tests.hazards.resources.hosted import attempt
 
 WITH_PROCESS = ("referee", "s3-object")
 ENDS_WITHIN_S = 30.0
-# A stage that does nothing but have the resource. Ctrl-C may be ignored where the tests run in the background.
+# A stage that does nothing but have the resource.
 STAGE = """
-import signal, sys, time
+import sys, time
 from bench.hazards.resources.registry import host_of
-signal.signal(signal.SIGINT, signal.default_int_handler)
 with host_of(sys.argv[1], {}).hosted() as place:
     print(place["port"], flush=True)
     time.sleep(600)

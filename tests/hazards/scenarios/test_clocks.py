@@ -1,5 +1,7 @@
 """Wall clocks that step, of servers and of clients: who is fooled by them, and by how small a step."""
 
+import re
+
 import pytest
 
 from bench.hazards.clocks.observed import seen_offset
@@ -88,6 +90,34 @@ def test_a_session_is_kept_and_refused_to_others_whatever_a_client_thinks_of_the
         assert trial.measures["granted"] == 0
         assert judged.overlap_ns == 0
         assert trial.beliefs[0].until_ns is None, "its holder keeps it to the end"
+
+
+# The versions that keep the end of a lease by the wall clock. etcd sorts its leases by it up to 3.4, and by an instant
+# that carries the monotonic clock since (lease_queue.go).
+BY_THE_WALL_CLOCK = {
+    "redis": r".*",
+    "redlock": r".*",
+    "etcd": r"3\.[0-4]\..*",
+    "zookeeper": None,
+    "postgres-row": None,
+    "dynamodb": None,
+}
+
+
+@pytest.mark.parametrize("system", BY_THE_WALL_CLOCK)
+def test_the_lock_of_a_dead_holder_is_kept_until_the_clock_has_caught_up(play: Play, system: str) -> None:
+    history, checked = play("clock-back-and-crash", system)
+    assert history.staging == ()
+    assert history.facts is not None
+    of_version = BY_THE_WALL_CLOCK[system]
+    waits = of_version is not None and re.fullmatch(of_version, history.facts.version) is not None
+    for trial, judged in zip(history.trials, checked.trials, strict=True):
+        kill, jump = sorted(trial.faults, key=lambda fault: fault.began_ns)
+        assert (kill.kind, jump.kind, jump.amount) == ("kill", "clock_jump", -6_000.0)
+        assert jump.began_ns - kill.began_ns < trial.ttl_ms * 1e6, "the clocks went back after the lease had ended"
+        assert judged.overlap_ns == 0
+        recovery_ms = trial.measures["recovery_ms"]
+        assert (recovery_ms > trial.ttl_ms + 3_000) is waits, recovery_ms
 
 
 def test_only_who_judges_by_client_time_is_fooled_by_a_client(play: Play) -> None:

@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.tolerance import SCENARIO as REDLOCK_CLOCK
 from bench.analysis.hazards.tolerance import ToleranceRow
 from bench.analysis.judgement import Judgement, Verdict
 
 SERVERS = "server-clock"
 CLIENT = "client-clock"
+CRASH = "clock-back-and-crash"
 ABOUT = 2.0  # "about n ms" is met from half of n to twice n
 ON_CLIENT_CLOCK = "dynamodb-client-clock"
 
@@ -85,7 +88,9 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
 
 
 def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-    """C27, C28, C29: no jump of a wall clock gives two holders: of the servers, and of the client where asked for."""
+    """C27, C28, C29: no jump of a wall clock gives two holders, of the servers, and of the client where asked for; and
+    none keeps the lock of a holder that crashed.
+    """
     servers = Held.of(hazards.of(SERVERS, claim.system))
     client = Held.of(hazards.of(CLIENT, claim.system))
     if not servers.shown.of:
@@ -96,15 +101,26 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     told = f"{whose} jumped {_jump(servers.rows)}: two holders in {servers.shown.words}"
     if not servers.rows[0].has_lease:
         told = f"no TTL: the lock ends with its connection, which no clock ends; {told}"
-    beside = f"the client's clock jumped: {client.shown.words}" if client.shown.of else ""
-    rows = (*servers.rows, *client.rows)
-    if servers.shown.seen or client.shown.seen:
-        verdict, why = Verdict.FAILS, joined(told, beside)
+    about = subject_of(CRASH)
+    crashes = [row for row in hazards.of(CRASH, claim.system) if about.exposed(row)]
+    blocked = Count.over(about.unavailable(row) for row in crashes)
+    told = joined(
+        told,
+        f"the client's clock jumped: {client.shown.words}" if client.shown.of else "",
+        f"{whose} went back as the holder crashed: {about.hazard.words} in {blocked.words}" if crashes else "",
+    )
+    rows = (*servers.rows, *client.rows, *crashes)
+    if servers.shown.seen or client.shown.seen or blocked.seen:
+        verdict = Verdict.FAILS
     elif asked and not client.shown.of:
-        verdict, why = Verdict.CONDITION, f"for the servers' clocks; the client's was not stepped: {told}"
+        verdict, told = Verdict.CONDITION, f"for the servers' clocks; the client's was not stepped: {told}"
+    elif not crashes:
+        verdict, told = Verdict.CONDITION, f"while holders live; a crash as the clocks go back was not measured: {told}"
     else:
-        verdict, why = Verdict.HOLDS, joined(told, beside)
-    yield judged(claim, verdict, why, rows, found=f"two holders {(servers.shown + client.shown).words}")
+        verdict = Verdict.HOLDS
+    found = f"two holders {(servers.shown + client.shown).words}"
+    found = joined(found, f"blocked {blocked.words}" if crashes else "")
+    yield judged(claim, verdict, told, rows, found=found)
 
 
 def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:

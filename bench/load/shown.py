@@ -1,0 +1,17 @@
+"""What an operation is called in Locust's statistics, and which operations its Aggregated row is made of.
+
+Locust adds up everything that it is told. A lock is told in two parts, an acquire and a release, and a client that may
+not wait is told "busy" a hundred thousand times a second: the sum of them all is the rate and the percentile of
+nothing. So the row, and with it RPS, Failures and both charts, counts a lock once: with its time when it was got,
+without one when the acquire failed, and as a failure too when it was got and then lost, or its release went wrong.
+Answers that a system gives in good health, `busy` and `timeout`, have rows of their own and stand in no sum.
+"""
+
+from bench.systems.base import Outcome
+
+FAILURES = frozenset({Outcome.LOST, Outcome.UNKNOWN, Outcome.ERROR})
+ACQUIRE_NAMES = {o: "acquire" if o is Outcome.ACQUIRED else f"acquire ({o})" for o in Outcome}
+RELEASE_NAMES = {o: "release" if o is Outcome.RELEASED else f"release ({o})" for o in Outcome}
+TIMED_LOCK = ACQUIRE_NAMES[Outcome.ACQUIRED]
+UNTIMED_LOCKS = frozenset(ACQUIRE_NAMES[outcome] for outcome in FAILURES)
+NO_LOCKS = frozenset({*ACQUIRE_NAMES.values(), *RELEASE_NAMES.values()} - {TIMED_LOCK} - UNTIMED_LOCKS)

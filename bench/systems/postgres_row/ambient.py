@@ -1,0 +1,47 @@
+"""What PostgreSQL's programs would take from their surroundings: the environment, and files in the user's home.
+
+None of it reaches a connection of ours or a server of ours: the endpoint alone decides. Parameters of a connection
+overrule most variables, but not all: PGSERVICE is read before any of them, and PGTZ, PGDATESTYLE and PGGEQO go straight
+into the start-up packet. So libpq sees none of these variables, and each file has a name where no file can be.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from psycopg import pq
+
+PREFIX = "PG"  # of all of libpq's variables, and of the server's and initdb's
+_NO_FILE = os.devnull + "/none"  # below something that is no folder
+_KNOWN = frozenset(option.keyword.decode() for option in pq.Conninfo.get_defaults())
+# libpq looks for these in the home folder where they are not given: a password, a key, and authorities to trust. A
+# server that asks for Kerberos or the like is not given the user's ticket.
+NEITHER_FILE_NOR_TICKET: Mapping[str, str] = {
+    **dict.fromkeys(("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl"), _NO_FILE),
+    **({"require_auth": "!gss,!sspi"} if "require_auth" in _KNOWN else {}),  # libpq 16 and later
+    "gssencmode": "disable",  # also another round trip at every connect, for an encryption that nobody set up
+}
+_hiding = threading.Lock()
+
+
+def without(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for a program of PostgreSQL."""
+    return {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Hide the variables from the calls in the block, and no longer: the environment is the user's. Never waits in it.
+
+    The lock keeps one thread from putting back what another's call must not see. There is none where nothing is set.
+    """
+    if not any(name.startswith(PREFIX) for name in os.environ):
+        yield
+        return
+    with _hiding:
+        hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(PREFIX)}
+        try:
+            yield
+        finally:
+            os.environ.update(hidden)

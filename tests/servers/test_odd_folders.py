@@ -1,0 +1,52 @@
+"""Every set of private servers comes up, holds a lock and goes down under a home folder of any name."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from bench.servers.spec import ServerSpec
+from bench.servers.supervisor import Supervisor
+from bench.systems.base import ClientOptions, Grant, Released
+from bench.systems.registry import SYSTEMS, System
+from bench.systems.wait import Wait
+
+# One start of a set takes seconds, so what is alike for a program's reader stands in one name.
+NAMES = {
+    "spaces": "my  bench folder ",
+    "not ASCII": "größe-日本語-🔒",
+    "not UTF-8": b"latin-1-\xe9".decode("utf-8", "surrogateescape"),
+    "quotes": 'it\'s "quoted" `twice`',
+    "backslashes": "back\\slash\\n\\u0041\\",
+    "patterns": "a*b?c[d]{e,f}~!",
+    "what settings files mean": "a#b=c:d;e%f,g@h|i&j<k>(l)",
+    "what shells expand": "$HOME${PATH}$(id)%s%n",
+    "an option": "-v --help",
+    "lines": "line\none\ttab",
+    "long": "n" * 120,
+}
+SETS: dict[str, System] = {
+    entry.servers.name: entry for entry in reversed(SYSTEMS.values()) if entry.servers is not None and not entry.tags
+} | {"dynamodb": SYSTEMS["dynamodb"]}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(("set_name", "name"), list(itertools.product(SETS, NAMES)))
+def test_a_set_lives_in_an_odd_folder(set_name: str, name: str, tmp_path: Path) -> None:
+    system = SETS[set_name]
+    spec = system.servers
+    assert isinstance(spec, ServerSpec)
+    supervisor = Supervisor(tmp_path / NAMES[name] / ".lockbench")
+    supervisor.up([spec])
+    try:
+        if system.durable_variant:  # has the server write its own settings file anew
+            supervisor.configure(spec, SYSTEMS[system.durable_variant].server_variant)
+        options = ClientOptions(ttl_ms=10_000, variant=system.client_variant)
+        with system.client_class.open(supervisor.endpoint(spec), options) as client:
+            grant = client.acquire("key", 10_000, 10_000, Wait.parse(system.default_wait))
+            assert isinstance(grant, Grant), grant
+            assert isinstance(client.release(grant), Released)
+        assert [line.problem for line in supervisor.status([spec])] == [None] * len(spec.node_names)
+    finally:
+        stopped = supervisor.down([spec])
+    assert len(stopped) == len(spec.node_names)

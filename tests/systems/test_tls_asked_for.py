@@ -1,0 +1,150 @@
+"""TLS that was asked for is spoken, or refused: on every system, by every way of asking, nothing is sent in the clear.
+
+A listener records what a client sends to it. It answers as a server without TLS would, so that a client which asks
+first (PostgreSQL's does) could go on in the clear, and must not.
+"""
+
+import itertools
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bench.errors import LockbenchError
+from bench.servers.endpoint import Endpoint
+from bench.servers.settings import endpoint_from_url
+from bench.systems.base import ClientOptions
+from bench.systems.registry import PROBES, SYSTEMS, System
+from tests.certificates import self_signed
+from tests.conformance.together import Running
+
+PASSWORD = "hunter2-in-the-clear"
+TLS_HANDSHAKE = b"\x16\x03"  # record type 22, version 3.x (RFC 8446, section 5.1)
+POSTGRES_SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # asks whether TLS may follow; the answer N means no
+CALL_TIMEOUT_MS = 500
+ENDED_WITHIN_MS = 20_000
+
+# The scheme that a system's own users write without TLS, for the ways of asking that are not a scheme.
+PLAIN = {
+    "redis": "redis://", "redlock": "redis://", "zookeeper": "", "etcd": "http://",
+    "postgres": "postgresql://", "dynamodb": "http://",
+}  # fmt: skip
+SCHEMES = (
+    "rediss", "valkeys", "redis+tls", "rediss+sentinel", "https", "etcds", "etcd+tls", "zookeepers", "zks",
+    "zookeeper+tls", "postgress", "postgresqls", "postgresql+tls", "dynamodbs", "tls", "ssl", "REDISS", "HTTPS",
+)  # fmt: skip
+QUERIES = (
+    "sslmode=require", "sslmode=verify-full", "ssl=true", "tls=true", "secure=true", "use_ssl=1",
+    "ssl_cert_reqs=required", "ssl_ca_certs=ca.pem", "sslrootcert=ca.pem", "verify=ca.pem", "ca=ca.pem",
+)  # fmt: skip
+VARIABLES = (
+    ("TLS_CA",), ("TLS_CERT", "TLS_KEY"), ("TLS_CA", "TLS_CERT", "TLS_KEY"), ("TLS_CERT",), ("TLS_KEY",),
+    ("TLS_CA", "TLS_CERT"), ("TLS_CA", "TLS_KEY"),
+)  # fmt: skip
+WAYS = {
+    **{f"scheme {scheme}": (f"{scheme}://", (), "") for scheme in SCHEMES},
+    **{f"query {query}": (None, (), f"?{query}") for query in QUERIES},
+    **{"variables " + " ".join(names): (None, names, "") for names in VARIABLES},
+}
+CLIENTS = {
+    **{entry.folder: entry for entry in reversed(SYSTEMS.values()) if entry.servers_path},
+    **PROBES,
+}
+
+
+class Listener:
+    """Records the bytes of every connection made to it, answers N to all of them, and never speaks TLS."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.heard: list[bytearray] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            heard = bytearray()
+            self.heard.append(heard)
+            threading.Thread(target=self._listen, args=(connection, heard), daemon=True).start()
+
+    def _listen(self, connection: socket.socket, heard: bytearray) -> None:
+        with connection:
+            connection.settimeout(ENDED_WITHIN_MS / 1000)
+            try:
+                while chunk := connection.recv(65_536):
+                    heard += chunk
+                    connection.sendall(b"N")
+                    if len(heard) > len(POSTGRES_SSL_REQUEST):
+                        return
+            except OSError:
+                return
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A certificate of its own signing, and its key, by the name of the variable that would name them."""
+    certificate, key = self_signed(tmp_path_factory.mktemp("tls"), "127.0.0.1")
+    return {"TLS_CA": certificate, "TLS_CERT": certificate, "TLS_KEY": key}
+
+
+@pytest.fixture
+def listeners() -> Iterator[list[Listener]]:
+    """As many as any system has nodes."""
+    every = [Listener() for _ in range(5)]
+    yield every
+    for listener in every:
+        listener.close()
+
+
+def connect(system: System, endpoint: Endpoint) -> None:
+    """Every way in which the bench connects with an endpoint of the user's."""
+    spec = system.servers
+    assert spec is not None
+    options = ClientOptions(call_timeout_ms=CALL_TIMEOUT_MS, variant=system.client_variant)
+    attempts: list[Callable[[], object]] = [
+        lambda: system.client_class.open(endpoint, options).close(),
+        partial(spec.view, endpoint),
+        partial(spec.erase, endpoint, "key"),
+        partial(spec.touch, endpoint, "key"),
+    ]
+    for attempt in attempts:
+        try:
+            attempt()
+        except (ConnectionError, LockbenchError, ValueError, LookupError):
+            continue
+
+
+@pytest.mark.parametrize(("name", "way"), list(itertools.product(CLIENTS, WAYS)))
+def test_nothing_is_sent_in_the_clear(
+    name: str, way: str, files: Mapping[str, Path], listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = CLIENTS[name]
+    spec = system.servers
+    assert spec is not None
+    scheme, variables, query = WAYS[way]
+    places = ",".join(f"127.0.0.1:{listener.port}" for listener in listeners[: len(spec.node_names)])
+    prefix = f"LOCKBENCH_{spec.name.upper()}_"
+    environment = {prefix + "PASSWORD": PASSWORD, **{prefix + each: str(files[each]) for each in variables}}
+    if "user" in spec.url_rules.secrets:
+        environment[prefix + "USER"] = "somebody"
+    url = (PLAIN[spec.name] if scheme is None else scheme) + places + query
+    for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(variable, "of-the-test")
+    try:
+        endpoint = endpoint_from_url(spec.name, url, spec.url_rules, environment)
+    except LockbenchError:
+        return
+    Running(partial(connect, system, endpoint)).result(ENDED_WITHIN_MS)
+    heard = [bytes(each) for listener in listeners for each in listener.heard if each]
+    in_the_clear = [each for each in heard if not each.startswith(TLS_HANDSHAKE) and each != POSTGRES_SSL_REQUEST]
+    assert not in_the_clear, f"{name} was asked for TLS by {way} and sent {in_the_clear[0][:60]!r}"
