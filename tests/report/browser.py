@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.servers.apt import install
 from bench.servers.ports import free_ports
 
 _WITHIN_S = 90.0  # a page of JupyterLab on a busy machine with two processors
@@ -103,3 +104,7 @@ def _open(request: "urllib.request.Request | str") -> bytes:
     with opener.open(request, timeout=_WITHIN_S) as answer:
         content: bytes = answer.read()
     return content
+
+
+if __name__ == "__main__":
+    install(PACKAGES)
