@@ -15,7 +15,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help env tables test lab live servers doctor up down lint types lock clean
+.PHONY: help env tables test lab live servers browser doctor up down lint types lock clean
 
 help: ## list these targets
 	@echo "lockbench measures distributed locks on real servers. Targets:"
@@ -29,7 +29,7 @@ tables: servers ## measure six systems, break them in the hazard lab, then write
 	$(BIN)/lockbench report
 
 # The two longest rooms mostly wait, for leases and for servers, so they go side by side; the others measure, alone.
-test: servers lint types ## check style and types, then run all tests, on real servers too
+test: servers browser lint types ## check style and types, then run all tests, on real servers too
 	printf '%s\n' tests/conformance tests/hazards | xargs -n 1 -P 2 $(BIN)/pytest
 	$(BIN)/pytest --ignore=tests/conformance --ignore=tests/hazards
 
@@ -41,6 +41,9 @@ live: servers ## bring the servers up and open Locust's web page on them
 
 servers: $(ENVIRONMENT) ## install the servers that are missing (Debian and Ubuntu; says first which)
 	$(BIN)/lockbench servers --yes
+
+browser: $(ENVIRONMENT) ## install the browser that the tests look at tables with (Debian and Ubuntu)
+	$(BIN)/python -m tests.report.browser
 
 doctor: $(ENVIRONMENT) ## say for each system which server would be used, and what is missing
 	$(BIN)/lockbench doctor

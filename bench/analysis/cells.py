@@ -14,6 +14,7 @@ import pandas as pd
 from bench.analysis import names
 from bench.analysis.intervals import Estimate, across_runs, ratio
 from bench.analysis.metrics import METRICS
+from bench.analysis.notes import FAILED, OUTCOMES, SMALL_SAMPLE, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import RunRow, Setting, durability_text
 from bench.records.schema import Severity, Workload
@@ -87,43 +88,49 @@ class Cell:
             return None
         return f"void: {'; '.join(dict.fromkeys(_void_sentence(run) for run in self.runs))}"
 
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know beside the numbers, one sentence each, worst first."""
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader must know beside the numbers, one cause each, worst first."""
         return (*self._void_notes(), *self._check_notes(), *self._outcome_notes(), *self._sample_notes())
 
-    def _void_notes(self) -> Iterable[str]:
-        reasons = Counter(_void_sentence(run) for run in self.runs if run.void)
+    def _void_notes(self) -> Iterable[Note]:
+        reasons = Counter(_void_cause(run) for run in self.runs if run.void)
         for reason, count in reasons.items():
-            yield f"{count} of {len(self.runs)} runs left out, {reason}"
+            yield Note(f"{FAILED}: {reason}", f"{count} of {len(self.runs)} runs")
 
-    def _check_notes(self) -> Iterable[str]:
-        first: dict[str, str] = {}
+    def _check_notes(self) -> Iterable[Note]:
         failed: Counter[str] = Counter()
         for run in self.used:
             for check in run.failed_checks:
                 if check.severity is Severity.NOTE:
-                    first.setdefault(check.name, check.message)
-                    failed[check.name] += 1
-        for name, count in failed.items():
-            yield f"{name} ({count} of {len(self.used)} runs): {first[name]}"
+                    failed[check_cause(check.name, check.message)] += 1
+        for cause, count in failed.items():
+            yield Note(cause, f"{count} of {len(self.used)} runs")
 
-    def _outcome_notes(self) -> Iterable[str]:
+    def _outcome_notes(self) -> Iterable[Note]:
         outcomes: Counter[str] = Counter()
         for run in self.used:
             outcomes.update(run.outcomes)
-        total = sum(outcomes.values())
         others = {name: count for name, count in sorted(outcomes.items()) if name != "acquired"}
         if others:
             # Said aloud because leaving out those that waited longest makes every percentile look better.
             words = ", ".join(f"{name} {count}" for name, count in others.items())
-            yield f"{sum(others.values())} of {total} acquires did not get the lock ({words}): not in the percentiles"
+            yield Note(OUTCOMES, f"{sum(others.values())} of {sum(outcomes.values())}: {words}")
 
-    def _sample_notes(self) -> Iterable[str]:
+    def _sample_notes(self) -> Iterable[Note]:
         for quantile in ("p50", "p99"):
             needed = operations_needed(FRACTIONS[quantile])
             if self.used and self.operations_min < needed:
-                yield f"{quantile} needs {needed} operations in every run; the smallest run has {self.operations_min}"
+                yield Note(
+                    SMALL_SAMPLE, f"{quantile} needs {needed} in every run; the smallest has {self.operations_min}"
+                )
                 return
+
+
+def _void_cause(run: RunRow) -> str:
+    """In the words of the check that voids it, or in those of the failure."""
+    voiding = [check for check in run.failed_checks if check.severity is Severity.VOID]
+    causes = dict.fromkeys(check_cause(check.name, check.message) for check in voiding)
+    return "; ".join(causes) or f"{run.void_cause}: {run.void_reason}"
 
 
 def _void_sentence(run: RunRow) -> str:
@@ -201,7 +208,11 @@ def _flat(cell: Cell) -> Mapping[str, object]:
         flat[f"{name}_low"] = estimate.low if estimate else None
         flat[f"{name}_high"] = estimate.high if estimate else None
         method = str(estimate.method) if estimate else method
-    return flat | {"interval_method": method, "notes": " | ".join(cell.notes()), "void_reason": cell.void_reason or ""}
+    return flat | {
+        "interval_method": method,
+        "notes": " | ".join(map(str, cell.notes())),
+        "void_reason": cell.void_reason or "",
+    }
 
 
 def _order(cell: Cell) -> tuple[int, str, str, str, str]:

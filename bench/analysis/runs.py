@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bench.analysis import names
+from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Measured, RunPlan, RunState, Severity, Workload
@@ -114,7 +115,7 @@ def _row(run: RunFolder) -> RunRow:
             if not check.passed
         )
         voiding = [check for check in failures if check.severity is Severity.VOID]
-        cause = ", ".join(check.name for check in voiding)
+        cause = ", ".join(check_title(check.name) for check in voiding)
         reason = "; ".join(check.message for check in voiding)
     return _measured_row(plan, state, measured, (cause, reason), passed, failures)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from bench.analysis.places import NO_HAZARDS, REFERENCE, find_campaign, hazards_beside, project_root
+from bench.analysis.places import FIGURES, NO_HAZARDS, REFERENCE, find_campaign, hazards_beside, project_root
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, HazardFolder
@@ -67,6 +67,7 @@ def report(
             highlight=False,
             soft_wrap=True,
         )
+        OUT.print(f"open {project_root() / FIGURES / PAGE}", highlight=False, soft_wrap=True)
         return
     target = folder.path / "report"
     with steps("reading the runs") as show:

@@ -1,6 +1,7 @@
 """How commands speak: people read standard error's progress and standard output's tables; scripts read `--json`."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-# The comparison needs 100 columns; a pipe or a file has as many as are asked for.
-OUT = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 100)
-ERR = Console(stderr=True, width=None if sys.stderr is not None and sys.stderr.isatty() else 100)
+# A pipe or a file is as wide as COLUMNS says (rich reads it where no width is given), else as our tables are.
+_WIDTH = None if os.environ.get("COLUMNS", "").isdigit() else 100
+OUT = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else _WIDTH)
+ERR = Console(stderr=True, width=None if sys.stderr is not None and sys.stderr.isatty() else _WIDTH)
 
 
 def print_json(value: object) -> None:

@@ -21,7 +21,7 @@ from bench.report.table_model import Column, Comparison, Context, Footnotes, Lon
 
 def build_comparison(evidence: Evidence) -> Comparison:
     """The comparison of the headline systems, and the long form of every system that the campaign ran."""
-    notes = Footnotes()
+    notes = Footnotes(evidence.systems)
     columns = tuple(_column(evidence, system) for system in evidence.headline)
     lines = tuple(properties(evidence, notes))
     rows = tuple(long_rows(evidence, notes))

@@ -11,6 +11,7 @@ from bench.analysis.verdicts import US_PER
 NO_BREAK = "\u00a0"
 RANGE = "\u2013"  # en dash
 MINUS = "\u2212"
+ELLIPSIS = "\u2026"
 NOTHING = "\u2014"  # em dash: the question does not arise
 NOT_TOLD = "not told"  # by the servers
 

@@ -12,7 +12,7 @@ from bench.analysis.groups import Group, groups, too_few
 from bench.analysis.intervals import CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.report import formats
 from bench.report.formats import NO_BREAK
-from bench.report.table_model import Footnotes, Text
+from bench.report.table_model import NOTE_WORDS, Footnotes, Text
 
 SIGN = "≈"
 
@@ -21,8 +21,8 @@ SIGN = "≈"
 COMPARED: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "acquire_us_p50": ("uncontended", "median acquire"),
-        "acquire_us_p99": ("uncontended", "99th percentile of acquiring"),
-        "acquire_us_p999": ("uncontended", "99.9th percentile of acquiring"),
+        "acquire_us_p99": ("uncontended", "p99 acquire"),
+        "acquire_us_p999": ("uncontended", "p99.9 acquire"),
         "throughput_pairs_per_s": ("saturation", "pairs per second"),
     }
 )
@@ -81,15 +81,13 @@ def method_sentences(evidence: Evidence) -> Iterable[str]:
 
 
 def _sentence(letter: str, words: str, group: Group) -> str:
-    best = names.title(group.best.system)
-    told = ", ".join(
-        f"{names.title(cell.system)} {formats.times_value(times, 3)} ({formats.counted([times.runs], 'run')})"
-        for cell, times in group.others
-    )
-    return (
-        f"{SIGN}{NO_BREAK}{letter}: {words} not told apart from that of {best} ({group.cell_class.words}); ratio to it "
-        f"with its {CONFIDENCE:.0%} interval: {told}."
-    )
+    """With the ratios and their intervals where they fit; `comparison.csv` has all numbers."""
+    said = f"{SIGN}{NO_BREAK}{letter}: {words} not told apart from {names.title(group.best.system)}; more runs may"
+    ratios = ", ".join(f"{names.title(cell.system)} {formats.times_value(times, 3)}" for cell, times in group.others)
+    for told in (ratios, ", ".join(names.title(cell.system) for cell, _ in group.others)):
+        if len(f"{said}: {told}".split()) <= NOTE_WORDS:
+            return f"{said}: {told}"
+    return f"{said}: {formats.counted([len(group.others)], 'system')}"
 
 
 def _letters() -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from bench.analysis import names
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -11,8 +10,12 @@ from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report import formats
 from bench.report.formats import NO_BREAK
+from bench.report.hazard_verdicts import few, word_of
 from bench.report.table_model import ABSENT, Footnotes, Text
 
+NO_TOKEN = "No token, so no fence can help; fence by other means"
+NOT_EXPOSED = "No trial could have shown harm; play more trials"
+FEW = "So few trials prove little; play more"
 PAUSE = SUBJECTS["gc-pause"].fault
 _CLOCKS = tuple(SUBJECTS[name].fault for name in ("server-clock", "redlock-clock", "client-clock"))
 
@@ -28,7 +31,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         marks = _notes(found, notes)
         if one.verdict is HazardVerdict.NOT_MEASURED:
             return Text(str(one.verdict), marks, measured=False)
-        return Text(f"{one.verdict}: two holders in {one.shown.seen} of {one.shown.of} pauses", marks)
+        return Text(f"{word_of(one)}: two holders in {one.shown.seen} of {one.shown.of} pauses", marks)
 
     return measured
 
@@ -83,13 +86,13 @@ def _smallest_jump(hazards: HazardEvidence | None, system: str) -> str:
 
 
 def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:
-    """One footnote for all of a system's lines, with what each rests on."""
-    if not found:
-        return ()
-    return (notes.number(f"{names.title(found[0].system)}, {'. '.join(map(_note, found))}."),)
-
-
-def _note(one: FaultVerdict) -> str:
-    told = [f"{one.verdict}, {one.shown.words}" if one.shown.of else str(one.verdict)]
-    told += [one.reason] if one.reason and one.verdict is not HazardVerdict.SAFE else []
-    return f"{one.fault}: {'; '.join(told)}"
+    """Why nothing was measured, and why no fence helps; the counts of each fault stand in the hazard tables."""
+    causes = []
+    if any(one.verdict is HazardVerdict.UNSAFE and not one.has_token for one in found):
+        causes.append(NO_TOKEN)
+    if found and all(one.verdict is HazardVerdict.NOT_MEASURED for one in found):
+        void = dict.fromkeys(lost.cause for one in found for lost in one.void)
+        causes += [f"No trial was as staged ({', '.join(void)}); play it again"] if void else [NOT_EXPOSED]
+    if any(few(one) for one in found):
+        causes.append(FEW)
+    return tuple(notes.number(cause, found[0].system) for cause in causes)

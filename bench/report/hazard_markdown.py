@@ -10,7 +10,6 @@ from bench.report.formats import NOTHING
 from bench.report.hazard_rows import Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
 from bench.report.hazard_verdicts import (
     COUNTED,
-    MEANINGS,
     REASONS_HEADER,
     WINDOW_HEADER,
     Block,
@@ -18,8 +17,10 @@ from bench.report.hazard_verdicts import (
     count_words,
     hazard_facts,
     hazard_limits,
+    meanings,
     reason_lines,
     window_lines,
+    word_of,
 )
 from bench.report.markdown_table import GENERATED, joined, safe, table
 
@@ -46,7 +47,7 @@ def hazard_parts(
     """
     yield "\n".join(f"- **{name}:** {safe(value)}" for name, value in hazard_facts(hazards))
     yield f"{heading} Verdicts"
-    yield "\n".join(f"- **{word}:** {meaning}" for word, meaning in MEANINGS.items())
+    yield "\n".join(f"- **{word}:** {meaning}" for word, meaning in meanings(hazards).items())
     yield COUNTED
     for block in blocks(hazards):
         yield _verdicts(block)
@@ -78,7 +79,7 @@ def _verdicts(block: Block) -> str:
         for system in block.systems:
             one = block.cells.get((fault, system))
             count = count_words(one) if one else ""
-            cells.append(NOTHING if one is None else f"**{one.verdict}**{f' ({count})' if count else ''}")
+            cells.append(NOTHING if one is None else f"**{word_of(one)}**{f' ({count})' if count else ''}")
         lines.append((fault, *cells))
     return table(("Fault", *(names.title(system) for system in block.systems)), lines)
 

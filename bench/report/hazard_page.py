@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -13,25 +12,28 @@ from bench.report.hazard_markdown import TITLE, scenario_cells, scenario_header
 from bench.report.hazard_rows import scenario_tables
 from bench.report.hazard_verdicts import (
     COUNTED,
-    MEANINGS,
     REASONS_HEADER,
     WINDOW_HEADER,
     Block,
     blocks,
     count_words,
+    few,
     hazard_facts,
     hazard_limits,
+    meanings,
     reason_lines,
     window_lines,
+    word_of,
 )
-from bench.report.html_parts import bullets, cards, figure_element, page
+from bench.report.html_parts import bullets, cards, figure_element, page, style_element
 
+_UNDECIDED = "untestable"  # neither green nor red
 _CLASSES = {
     HazardVerdict.SAFE: "holds",
     HazardVerdict.WITH_FENCING: "condition",
     HazardVerdict.UNSAFE: "fails",
     HazardVerdict.UNAVAILABLE: "unavailable",
-    HazardVerdict.NOT_MEASURED: "untestable",
+    HazardVerdict.NOT_MEASURED: _UNDECIDED,
 }
 
 
@@ -81,13 +83,13 @@ def verdicts_html(hazards: HazardEvidence) -> str:
     told = "".join(_block(block) for block in blocks(hazards))
     if not told:
         return "<p>No run of this campaign says anything about a system under a fault.</p>"
-    words = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in MEANINGS.items())
+    words = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in meanings(hazards).items())
     return f'{_style()}<dl class="facts">{words}</dl><p>{escape(COUNTED)}</p>{told}'
 
 
 def _style() -> str:
     """What only these tables need: beside the common style, so that pages without hazards stay as they are."""
-    return (Path(__file__).with_name("hazard_style.html")).read_text(encoding="utf-8").strip()
+    return style_element("hazard_style.html")
 
 
 def _block(block: Block) -> str:
@@ -104,9 +106,10 @@ def _block(block: Block) -> str:
             count = count_words(one)
             small = f" <small>{escape(count)}</small>" if count else ""
             why = escape(one.reason, quote=True)
+            kind = _UNDECIDED if few(one) else _CLASSES[one.verdict]
             cells.append(
-                f'<td data-label="{label}" class="verdict {_CLASSES[one.verdict]}" title="{why}">'
-                f"<span>{escape(one.verdict)}{small}</span></td>"
+                f'<td data-label="{label}" class="verdict {kind}" title="{why}">'
+                f"<span>{escape(word_of(one))}{small}</span></td>"
             )
         rows.append(f'<tr><th scope="row">{escape(fault)}</th>{"".join(cells)}</tr>')
     return (

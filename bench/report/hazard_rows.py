@@ -14,6 +14,7 @@ from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import Scalar
 from bench.report import formats
 from bench.report.formats import NOTHING, RANGE
+from bench.report.hazard_verdicts import word_of
 
 NEVER = "never"
 VOID = "void"
@@ -242,7 +243,7 @@ def _verdict(hazards: HazardEvidence, trials: Sequence[TrialRow]) -> str:
     if row.scenario in OF_OTHER_TABLES:
         return ""
     fault = subject_of(row.scenario).label(row)
-    return next((str(one.verdict) for one in hazards.verdicts if (one.system, one.fault) == (row.system, fault)), "")
+    return next((word_of(one) for one in hazards.verdicts if (one.system, one.fault) == (row.system, fault)), "")
 
 
 def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:

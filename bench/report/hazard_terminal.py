@@ -1,4 +1,4 @@
-"""A hazard campaign on the terminal, in tables that fit 100 columns: each scenario, and then the verdicts."""
+"""A hazard campaign on the terminal, in tables of 100 columns: each scenario, and then the verdicts."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,24 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.tokens import TokenVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import SCENARIOS as WINDOW_SCENARIOS
+from bench.report.fitting import Fitting
 from bench.report.formats import NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
-from bench.report.hazard_verdicts import COUNTED, MEANINGS, WINDOW_HEADER, Block, blocks, count_words, window_lines
+from bench.report.hazard_verdicts import (
+    COUNTED,
+    WINDOW_HEADER,
+    Block,
+    blocks,
+    count_words,
+    meanings,
+    window_lines,
+    word_of,
+)
 from bench.report.terminal import compact_table
 
 _MEASURES_APART, _COLUMNS_APART = 5, 9  # more than that leave no room for each other
 _COLUMNS_ROOMY = 4  # up to that a system's name may be as long as it is
-_SHORT = {HazardVerdict.WITH_FENCING: "with fence"}  # one line where a column of verdicts is narrow
+_SHORT = {str(HazardVerdict.WITH_FENCING): "with fence"}  # one line where a column of verdicts is narrow
 _SYSTEM_COLUMNS, _VERDICT_COLUMNS, _MEASURED_COLUMNS = 12, 13, 44
 _MEASURED_LEAST = 18
 _FULL_BLOCK = 6  # systems beside each other: each gets what is left
@@ -54,7 +64,7 @@ def _parts(hazards: HazardEvidence) -> Iterable[RenderableType]:
     for block in blocks(hazards):
         yield _verdicts(block)
     if hazards.verdicts:
-        yield Padding(Styled(_explanation(), style="dim"), (0, 0, 0, 1))
+        yield Padding(Styled(_explanation(hazards), style="dim"), (0, 0, 0, 1))
 
 
 def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
@@ -90,7 +100,7 @@ def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
         told = bool(row.void) or before is None or first or before.verdict != row.verdict
         table.add_row(*_cells(one, row, len(notes), first=first, told=told))
         before = row
-    yield table
+    yield Fitting(table)
     for number, note in enumerate(notes, 1):
         yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))
 
@@ -122,11 +132,11 @@ def _short(verdict: str) -> str:
     return next((short for word, short in _SHORT.items() if word == verdict), verdict)
 
 
-def _explanation() -> str:
+def _explanation(hazards: HazardEvidence) -> str:
     """One line a word; a short form is told with the word that it stands for."""
     lines = [
         f"{_SHORT[word]} ({word}): {meaning}" if word in _SHORT else f"{word}: {meaning}"
-        for word, meaning in MEANINGS.items()
+        for word, meaning in meanings(hazards).items()
     ]
     return "\n".join([*lines, COUNTED])
 
@@ -173,7 +183,7 @@ def _window(hazards: HazardEvidence) -> RenderableType:
         )
     for line in window_lines(hazards):
         table.add_row(*line)
-    return table
+    return Fitting(table)
 
 
 def _verdicts(block: Block) -> RenderableType:
@@ -190,9 +200,9 @@ def _verdicts(block: Block) -> RenderableType:
             if one is None:
                 cells.append(Styled("\u00b7", style="dim"))
                 continue
-            words = Styled(_short(str(one.verdict)), style=_STYLES.get(str(one.verdict), "dim"))
+            words = Styled(_short(word_of(one)), style=_STYLES.get(word_of(one), "dim"))
             if count := count_words(one):
                 words.append(f"\n{count}", style="dim")
             cells.append(words)
         table.add_row(fault, *cells)
-    return table
+    return Fitting(table)

@@ -20,6 +20,9 @@ MEANINGS: Mapping[HazardVerdict, str] = {
     HazardVerdict.UNSAFE: "it was seen, and no fence helped, or none was tried",
     HazardVerdict.UNAVAILABLE: "nobody got the lock",
 }
+NOT_SEEN = "not seen"  # instead of `safe`, where so few trials looked that the word would promise too much
+FEW_MEANING = "as safe, in so few trials that the true share may be more than half"
+_MOSTLY = 0.5
 COUNTED = "Counts are trials that showed it, of those that could have."
 REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")
 WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
@@ -58,6 +61,22 @@ def count_words(one: FaultVerdict) -> str:
     return f"{one.telling.seen} of {one.telling.of}"
 
 
+def few(one: FaultVerdict) -> bool:
+    """Does `safe` rest on so few trials that what was not seen may still happen more often than not?"""
+    return one.verdict is HazardVerdict.SAFE and one.telling.upper > _MOSTLY
+
+
+def word_of(one: FaultVerdict) -> str:
+    """The verdict as it is shown."""
+    return NOT_SEEN if few(one) else str(one.verdict)
+
+
+def meanings(hazards: HazardEvidence) -> Mapping[str, str]:
+    """What the words mean that these verdicts are shown in."""
+    told = {str(word): meaning for word, meaning in MEANINGS.items()}
+    return {**told, NOT_SEEN: FEW_MEANING} if any(map(few, hazards.verdicts)) else told
+
+
 def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
     """The cells of `WINDOW_HEADER`: how each system keeps to pause - TTL."""
     return tuple(_window_line(fit) for fit in hazards.window_fits)
@@ -81,7 +100,7 @@ def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
         (
             one.fault,
             names.title(one.system),
-            str(one.verdict),
+            word_of(one),
             count_words(one) or NOTHING,
             f"{one.stale_without.seen} of {one.stale_without.of}" if one.stale_without.of else NOTHING,
             f"{one.stale_with.seen} of {one.stale_with.of}" if one.stale_with.of else NOTHING,

@@ -75,7 +75,7 @@ def _claims_parts(evidence: Evidence) -> Iterable[str]:
     rows = verdict_rows(evidence)
     header = ("Claim", "Source", "System", "Claimed", "Measured", "Verdict", "Why", "Runs")
     lines = [
-        (row.id, row.source, row.system, row.claimed, row.measured, f"**{row.verdict}**", row.why, row.evidence)
+        (row.id, row.source, row.system, row.claimed, row.measured, f"**{row.shown}**", row.why, row.evidence)
         for row in rows
     ]
     missing = untested(evidence)

@@ -210,12 +210,12 @@ def _claims(evidence: Evidence) -> str:
 def _claim_rows(rows: Iterable[VerdictRow]) -> str:
     lines = []
     for row in rows:
-        kind = _VERDICT_CLASSES[row.verdict]
+        kind = "favourable" if row.favourable else _VERDICT_CLASSES[row.verdict]
         lines.append(
             f'<tr><th scope="row">{escape(row.id)} <span class="runs">{escape(row.source)}</span></th>'
             f'<td data-label="System">{escape(row.system)}</td><td data-label="Claimed">{escape(row.claimed)}</td>'
             f'<td data-label="Measured" class="value">{escape(row.measured)}</td>'
-            f'<td data-label="Verdict" class="verdict {kind}">{escape(row.verdict)}</td>'
+            f'<td data-label="Verdict" class="verdict {kind}">{escape(row.shown)}</td>'
             f'<td data-label="Why">{escape(row.why)}</td>'
             f'<td data-label="Runs" class="runs">{escape(row.evidence)}</td></tr>'
         )

@@ -12,10 +12,11 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.runs import run_frame
 from bench.report import hazard_page, hazard_verdicts, page
 from bench.report.claims_table import safety_rows
+from bench.report.fitting import WIDTH
 from bench.report.hazard_terminal import hazard_terminal
 from bench.report.html_parts import style
 from bench.report.limits import limits as limit_sentences
-from bench.report.terminal import WIDTH, claims_terminal, comparison_terminal
+from bench.report.terminal import claims_terminal, comparison_terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def scenarios(hazards: HazardEvidence, *chosen: str) -> Shown:
 def hazard_claims(hazards: HazardEvidence) -> Shown:
     """What becomes of the claims about safety."""
     rows = safety_rows(hazards)
-    told = "\n".join(f"{row.id} {row.system}: {row.verdict}. {row.why}" for row in rows)
+    told = "\n".join(f"{row.id} {row.system}: {row.shown}. {row.why}" for row in rows)
     return Shown(page.claim_rows_fragment(rows), told)
 
 

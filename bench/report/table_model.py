@@ -1,10 +1,11 @@
 """The comparison as plain text cells with footnotes: what every format renders, so that no two can disagree."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Cell
+from bench.report import formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +108,45 @@ class Comparison:
 
 
 ABSENT = Text(NOT_MEASURED, measured=False)
+NOTE_WORDS = 20  # at most: a note that is longer is not read
 UNLIKE = Text("unlike runs, not pooled: see the long form", measured=False)
 
 
 class Footnotes:
-    """Numbers footnotes in the order in which a reader meets them; the same sentence keeps its number."""
+    """Numbers footnotes in the order in which a reader meets them: one a cause, with all systems that it concerns."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+    def __init__(self, systems: Iterable[str] = ()) -> None:
+        self._all = tuple(systems)  # those of the tables: so few words may name most of them
+        self._found: dict[str, dict[str, None]] = {}  # cause -> the systems that it concerns
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(self._numbers)
+        return tuple(self._text(cause, tuple(systems)) for cause, systems in self._found.items())
 
     def of(self, *cells: Cell | None) -> tuple[int, ...]:
         """The numbers of all notes of some cells."""
-        marks = []
-        for cell in filter(None, cells):
-            for note in cell.notes():
-                marks.append(self.number(f"{names.title(cell.system)}, {cell.workload.name}: {note}."))
+        marks = [self.number(note.cause, cell.system) for cell in cells if cell is not None for note in cell.notes()]
         return tuple(dict.fromkeys(marks))
 
-    def number(self, sentence: str) -> int:
-        """The number of one sentence."""
-        return self._numbers.setdefault(sentence, len(self._numbers) + 1)
+    def number(self, cause: str, *systems: str) -> int:
+        """The number of one cause, which concerns these systems as well."""
+        self._found.setdefault(cause, {}).update(dict.fromkeys(systems))
+        return list(self._found).index(cause) + 1
+
+    def _text(self, cause: str, systems: tuple[str, ...]) -> str:
+        if not systems:
+            return f"{cause}."
+        ways = [self._named(systems)]
+        others = [system for system in self._all if system not in systems]
+        if len(systems) > 1 and self._all and len(others) < len(systems):
+            ways.append(f"all systems but {self._named(others)}" if others else "all systems")
+        ways.append(formats.counted([len(systems)], "system"))
+        for way in ways[:-1]:
+            if len(f"{cause} {way}".split()) <= NOTE_WORDS:
+                return f"{cause}: {way}."
+        told = cause.split()[: NOTE_WORDS - 2]
+        return f"{' '.join(told)}{'' if len(told) == len(cause.split()) else formats.ELLIPSIS}: {ways[-1]}."
+
+    @staticmethod
+    def _named(systems: Iterable[str]) -> str:
+        return "; ".join(names.title(system) for system in systems)

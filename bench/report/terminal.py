@@ -1,4 +1,4 @@
-"""The comparison on the terminal, in tables that fit 100 columns."""
+"""The comparison on the terminal, in tables of 100 columns, or one cell below the other where there is less room."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,9 +13,9 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
+from bench.report.fitting import WIDTH, Fitting
 from bench.report.table_model import Comparison, Text
 
-WIDTH = 100
 _VERDICT_STYLES = {
     Verdict.HOLDS: "green",
     Verdict.FAILS: "red",
@@ -50,15 +50,16 @@ def claims_terminal(evidence: Evidence) -> RenderableType:
     ):
         table.add_column(header, width=width, overflow="fold")
     for row in rows:
-        verdict = Styled(str(row.verdict), style=_VERDICT_STYLES[row.verdict])
+        verdict = Styled(row.shown, style="" if row.favourable else _VERDICT_STYLES[row.verdict])
         table.add_row(row.id, row.system, row.claimed, row.measured, verdict, row.why)
-    return Group(table, Styled(f"{tally(rows)}; {len(untested(evidence))} claims not measured by this campaign."))
+    missing = len(untested(evidence))
+    return Group(Fitting(table), Styled(f"{tally(rows)}; {missing} claims not measured by this campaign."))
 
 
 def _parts(comparison: Comparison) -> Iterable[RenderableType]:
     if comparison.columns:
-        yield _glance(comparison)
-    yield _numbers(comparison)
+        yield Fitting(_glance(comparison))
+    yield Fitting(_numbers(comparison))
     for number, note in enumerate(comparison.footnotes, 1):
         yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))
     for line in comparison.method:

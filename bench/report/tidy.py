@@ -77,7 +77,7 @@ def _comparison_row(
         if one.key in ("fencing", "pause_safety", "clock_skew", "consensus", "operational_cost"):
             flat[f"claimed_{one.key}"] = pair.claimed if pair else ""
             flat[f"measured_{one.key}"] = pair.measured.words if pair else ""
-    flat["notes"] = " | ".join(note for cell in row.cells.values() for note in cell.notes())
+    flat["notes"] = " | ".join(str(note) for cell in row.cells.values() for note in cell.notes())
     return flat
 
 

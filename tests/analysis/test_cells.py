@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bench.analysis.cells import TOO_SMALL, Absent, Cell, amplification, cell_frame, cells_named, cells_of
 from bench.analysis.intervals import Estimate, Method
 from bench.analysis.metrics import METRICS, Direction, metric
+from bench.analysis.notes import CHECKS, FAILED, OUTCOMES, SMALL_SAMPLE, Note
 from bench.analysis.runs import GENERATOR_CHECK, RunRow, Setting, run_frame, run_rows
 from bench.records.schema import Facts, Failed, Measured, RunState, Workload
 from bench.records.store import StoreError
@@ -125,7 +126,7 @@ def test_a_percentile_is_withheld_when_one_run_cannot_carry_it(tmp_path: Path) -
     (cell,) = campaign_of(tmp_path, "etcd", "uncontended", records)
     assert cell.value("acquire_us_p99") == Absent(TOO_SMALL)
     assert isinstance(cell.value("acquire_us_p50"), Estimate)
-    assert any("p99 needs 368 operations" in note and "367" in note for note in cell.notes())
+    assert Note(SMALL_SAMPLE, "p99 needs 368 in every run; the smallest has 367") in cell.notes()
 
 
 def test_a_void_run_is_kept_left_out_and_told(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_void_run_is_kept_left_out_and_told(tmp_path: Path) -> None:
     (cell,) = cells_of(run_rows(folder))
     assert [run.run_id for run in cell.used] == [plans[1].run_id]
     assert len(cell.runs) == 2
-    assert any(note.startswith("1 of 2 runs left out, loop_lag: ") for note in cell.notes())
+    assert any(str(note) == f"{FAILED}: {CHECKS['loop_lag'][1]} (1 of 2 runs)" for note in cell.notes())
     assert cell.evidence == (plans[1].run_id,)
 
 
@@ -146,7 +147,7 @@ def test_a_cell_of_void_runs_says_why_instead_of_a_number(tmp_path: Path) -> Non
     assert cell.value("acquire_us_p50") == Absent("void: failed (servers), interrupted")
     assert cell.void_reason is not None
     assert "port 1 is taken" in cell.void_reason
-    assert any("port 1 is taken" in note for note in cell.notes())
+    assert any("port 1 is taken" in note.cause for note in cell.notes())
 
 
 def test_a_run_without_a_measurement_joins_the_cell_that_has_one(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_a_run_whose_checks_are_missing_does_not_count(tmp_path: Path) -> None:
 
 def test_acquires_that_failed_are_told_beside_the_percentiles(tmp_path: Path) -> None:
     (cell,) = campaign_of(tmp_path, "redlock", "contended", some_measured("redlock", "contended", 2))
-    assert any(note.startswith("6 of 2406 acquires did not get the lock (timeout 6)") for note in cell.notes())
+    assert any(note == Note(OUTCOMES, "6 of 2406: timeout 6") for note in cell.notes())
 
 
 def test_a_rate_of_a_saturated_generator_is_a_lower_bound(tmp_path: Path) -> None:

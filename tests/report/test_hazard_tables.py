@@ -12,7 +12,8 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.claims_table import safety_rows
 from bench.report.comparison import build_comparison
-from bench.report.hazard_cells import clock_sensitivity, pause_safety
+from bench.report.fitting import WIDTH
+from bench.report.hazard_cells import FEW, NO_TOKEN, clock_sensitivity, pause_safety
 from bench.report.hazard_markdown import hazards_markdown
 from bench.report.hazard_page import hazards_page
 from bench.report.hazard_rows import VOID, label, median_words, scenario_tables, value_words
@@ -20,7 +21,6 @@ from bench.report.hazard_terminal import hazard_terminal
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.limits import limits
 from bench.report.table_model import Footnotes
-from bench.report.terminal import WIDTH
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
 
@@ -210,12 +210,13 @@ def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> 
     pauses, clocks = pause_safety(both, notes), clock_sensitivity(both, notes)
     assert pauses("redis").words == "safe only with fencing: two holders in 6 of 6 pauses"
     assert pauses("redlock").words == "unsafe: two holders in 4 of 4 pauses"
-    assert pauses("postgres-row").words == "safe: two holders in 0 of 4 pauses"
+    assert pauses("postgres-row").words == "not seen: two holders in 0 of 4 pauses"
     assert clocks("redlock").words == "yes: two holders from 14\u00a0ms on 3 nodes"
     assert clocks("redis").words == "yes: two holders in 1 of 1 (clock jump of the servers (ahead))"
     assert clocks("etcd").words == "no: two holders in 0 of 1 jumps"
     assert not clocks("zookeeper").measured
-    assert any(note.startswith("Postgres row, pause of the holder: safe, 0 of 4, \u2264") for note in notes.texts)
+    assert f"{NO_TOKEN}: Redlock." in notes.texts
+    assert any(note.startswith(FEW) and "Postgres row" in note for note in notes.texts)
 
 
 def test_the_comparison_names_the_hazard_campaign(both: Evidence, evidence: Evidence) -> None:

@@ -10,9 +10,10 @@ from bench.analysis.evidence import Evidence
 from bench.report import show
 from bench.report.comparison import build_comparison
 from bench.report.figures import ALL
+from bench.report.fitting import WIDTH
 from bench.report.markdown import claims_markdown, comparison_markdown, results_markdown
 from bench.report.page import comparison_page
-from bench.report.terminal import WIDTH, claims_terminal, comparison_terminal
+from bench.report.terminal import claims_terminal, comparison_terminal
 
 VOID_ELEMENTS = {"meta", "img", "br", "hr", "link", "input"}
 

@@ -1,0 +1,56 @@
+"""What a reader must know beside a number: a cause, in the same few words wherever it occurs, and what to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+CAUSE_WORDS = 8  # at most, so that the systems that it concerns fit beside it
+OUTCOMES = "Acquires without a lock are not in percentiles; raise the timeout"
+SMALL_SAMPLE = "Too few operations for a percentile; measure longer"
+FAILED = "Runs were left out"
+
+# A self-check's name -> what it says where a run failed it: in a word or two for a cell, and as a note.
+CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "counts_agree": ("operations lost", "Operations got lost; see log.txt, measure again"),
+        "locust_agrees": ("operations lost", "Locust counted otherwise; see log.txt, measure again"),
+        "aborted": ("operations cut off", "The longest waits were cut off; measure longer"),
+        "errors": ("operations failed", "Some operations failed; see log.txt"),
+        "generator_cpu": ("generator busy", "Generator-bound: no value, a bound; add processes"),
+        "loop_lag": ("generator late", "Generator late: latency is at most this; add processes"),
+        "loop_stall": ("generator stood still", "Generator stood still; measure on a quieter machine"),
+        "overlap": ("no overlap", "Server or library serialised concurrent calls; add servers"),
+        "mutual_exclusion": ("two holders", "Two clients held one key; trust no number"),
+        "lost_updates": ("updates lost", "Updates were lost; trust no number"),
+        "token_order": ("tokens fell", "Tokens did not rise; do not fence with them"),
+        "contention": ("clients never met", "Clients hardly met; use more clients"),
+        "server_identity": ("server changed", "The server changed meanwhile; measure again"),
+        "arrivals": ("schedule missed", "Arrivals missed their schedule; add processes"),
+        "unsent": ("arrivals unsent", "Arrivals found no free client; add clients"),
+        "wake": ("late wake-ups", "Clients woke late; add processes"),
+        "knee": ("no knee", "Throughput still rose: at least this; add clients"),
+        "littles_law": ("time missing", "Clients' time is missing; see log.txt"),
+        "steady_state": ("not steady", "Not steady; warm up or measure longer"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """`cause` is the same for all systems that it concerns; `detail` is of this cell alone."""
+
+    cause: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cause} ({self.detail})" if self.detail else self.cause
+
+
+def check_title(name: str) -> str:
+    """A check for a cell; the name itself where an old record has one that is no more."""
+    return CHECKS[name][0] if name in CHECKS else name.replace("_", " ")
+
+
+def check_cause(name: str, message: str) -> str:
+    """A check for a note; the record's own message where there is no check of that name any more."""
+    return CHECKS[name][1] if name in CHECKS else message
