@@ -51,6 +51,7 @@ def test_every_target_is_well_formed(target: str) -> None:
             "test",
             [
                 "lockbench servers --yes",
+                "python -m tests.report.browser",
                 "ruff check .",
                 "ruff format --check .",
                 "mypy",
