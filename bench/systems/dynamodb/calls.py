@@ -16,8 +16,8 @@ from botocore.exceptions import (
 )
 from urllib3.exceptions import HTTPError
 
-from bench.servers import aws
 from bench.servers.endpoint import Endpoint
+from bench.systems import aws
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
