@@ -1,6 +1,7 @@
 """One request, one try, and the three ways in which it can fail, against small HTTP servers of our own."""
 
 import json
+import signal
 import socket
 import threading
 import time
@@ -137,3 +138,26 @@ def test_an_emulator_never_sees_real_credentials_nor_a_proxy(monkeypatch: pytest
         (request,) = requests
     assert b"Credential=lockbench/" in request
     assert b"AKIDREAL" not in request
+
+
+class Thrown(Exception):
+    """What a program's own signal handler raises."""
+
+
+@pytest.mark.parametrize("thrown", [Thrown, KeyboardInterrupt, SystemExit])
+def test_what_a_signal_handler_raises_is_the_callers(thrown: type[BaseException]) -> None:
+    """botocore would take an Exception that strikes while it waits for a failure of its connection."""
+
+    def throw(_: int, __: object) -> None:
+        raise thrown
+
+    before = signal.signal(signal.SIGALRM, throw)
+    try:
+        with serving(lambda client: time.sleep(CALL_TIMEOUT_MS / 1000)) as (endpoint, _):
+            shared_client(endpoint, CALL_TIMEOUT_MS)
+            signal.setitimer(signal.ITIMER_REAL, CALL_TIMEOUT_MS / 3000)
+            with pytest.raises(thrown):
+                read(endpoint)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -27,7 +27,7 @@ from bench.hazards.resources.base import (
 )
 from bench.hazards.resources.child import child_process
 from bench.hazards.resources.ledger import State, entry_of, verdict_of
-from bench.servers import aws
+from bench.systems import aws
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -3,13 +3,21 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+)
+from urllib3.exceptions import HTTPError
 
-from bench.servers import aws
 from bench.servers.endpoint import Endpoint
+from bench.systems import aws
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -114,4 +122,9 @@ def call(method: Callable[..., Any], **request: Any) -> Any:
     except (EndpointConnectionError, ConnectTimeoutError) as error:
         raise NotDone(str(error)) from error
     except BotoCoreError as error:
+        # botocore takes all that is raised while it sends for a failure of the connection. What is none, and comes out
+        # of a signal handler of the program, is the caller's.
+        cause = getattr(error, "kwargs", {}).get("error")
+        if type(error) is HTTPClientError and not isinstance(cause, OSError | HTTPError | HTTPException):
+            raise cause from None  # type: ignore[misc]
         raise NoAnswer(str(error)) from error

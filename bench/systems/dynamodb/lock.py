@@ -40,7 +40,6 @@ class DynamoDBLock(LockClient):
         self._client = shared_client(self.endpoint, self.options.call_timeout_ms)
         self._items = LockItems(self._client)
         self._observed = Observed(self.clock.monotonic_ns)
-        self._told: dict[str, str] = {}  # owners whose loss we were told of, and how
         self._renewals = 0
         require_tables(self._client, self.endpoint, _TABLES_WITHIN_S)
 
@@ -59,6 +58,13 @@ class DynamoDBLock(LockClient):
     def _ask(self, key: str, ttl_ms: int) -> Grant | Refusal:
         """One attempt. The owner's name is new each time, so what is found of it later can only be of this attempt."""
         owner = self._next_owner()
+        try:
+            return self._ask_as(owner, key, ttl_ms)
+        except BaseException:  # of a signal handler, or the end of a greenlet: nobody else would know of this owner
+            self._items.undo(key, owner)
+            raise
+
+    def _ask_as(self, owner: str, key: str, ttl_ms: int) -> Grant | Refusal:
         deadline_ns = self.clock.monotonic_ns() + ttl_ms * 1_000_000
         try:
             item = self._items.take(key, owner, self._free(key), self._lease(ttl_ms))
@@ -104,7 +110,7 @@ class DynamoDBLock(LockClient):
         try:
             self._items.prolong(grant.key, grant.owner, version, self._lease(ttl_ms))
         except ConditionFailed:
-            return self._lose(grant, "the item has another holder, or none")
+            return Refusal(Outcome.LOST, "the item has another holder, or none")
         except NotDone as refused:
             return Refusal(Outcome.ERROR, str(refused))
         except NoAnswer as lost:
@@ -113,14 +119,14 @@ class DynamoDBLock(LockClient):
                 return Refusal(Outcome.UNKNOWN, str(lost))
         if self.clock.monotonic_ns() >= deadline_ns:
             self._items.undo(grant.key, grant.owner)
-            return self._lose(grant, f"the renewal took longer than its {ttl_ms} ms")
+            return Refusal(Outcome.LOST, f"the renewal took longer than its {ttl_ms} ms")
         return replace(grant, ttl_ms=ttl_ms, deadline_ns=deadline_ns)
 
     def _release(self, grant: Grant) -> Released | Refusal:
         try:
             self._items.free(grant.key, grant.owner)
         except ConditionFailed:
-            return self._lose(grant, "the item has another holder, or none")
+            return Refusal(Outcome.LOST, "the item has another holder, or none")
         except NotDone as refused:
             return Refusal(Outcome.ERROR, str(refused))
         except NoAnswer as lost:
@@ -129,13 +135,6 @@ class DynamoDBLock(LockClient):
             if found is None or found["holder"] is not None or found["fence"] != str(grant.token):
                 return Refusal(Outcome.UNKNOWN, str(lost))
         return RELEASED
-
-    def _lose(self, grant: Grant, reason: str) -> Refusal:
-        self._told[grant.owner] = reason
-        return Refusal(Outcome.LOST, reason)
-
-    def _lost(self, grant: Grant) -> str | None:
-        return self._told.get(grant.owner) or super()._lost(grant)
 
     def _close(self) -> None:
         """There is no session to end: what is held stays until its lease is over, as after a crash."""

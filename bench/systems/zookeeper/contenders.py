@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from kazoo.exceptions import ConnectionLoss, KazooException, NoAuthError, NoNodeError, SessionExpiredError
 from kazoo.protocol.states import KazooState
 
+from bench.systems.base import Outcome, Refusal
 from bench.systems.zookeeper.names import own_name
 from bench.systems.zookeeper.session import NoAnswer, Session
 
@@ -171,3 +172,9 @@ class Contenders:
     def _sweep(self) -> None:
         for parent, prefix in tuple(self._orphans):
             self.withdraw(parent, prefix, None)
+
+
+def outcome_of(failure: KazooException) -> Refusal:
+    """Of a renewal or a release: what the server answered is known, and the rest is not."""
+    told = {SessionExpiredError: Outcome.LOST, NoAuthError: Outcome.ERROR}
+    return Refusal(told.get(type(failure), Outcome.UNKNOWN), repr(failure))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from kazoo.exceptions import KazooException, NoAuthError, SessionExpiredError
+from kazoo.exceptions import KazooException, SessionExpiredError
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import (
@@ -18,7 +18,7 @@ from bench.systems.base import (
     ServerFacts,
 )
 from bench.systems.wait import Wait
-from bench.systems.zookeeper.contenders import Contenders, Place, Refused
+from bench.systems.zookeeper.contenders import Contenders, Place, Refused, outcome_of
 from bench.systems.zookeeper.facts import read_facts
 from bench.systems.zookeeper.names import node_prefix, parent_path, predecessor, sequence_of
 from bench.systems.zookeeper.server import TICK_MS
@@ -125,7 +125,7 @@ class ZooKeeperLock(LockClient):
             if grant.handle.session == self._session.id and self._contenders.holds(grant.handle):
                 return grant
         except KazooException as failure:
-            return _outcome_of(failure)
+            return outcome_of(failure)
         return Refusal(Outcome.LOST, "the session that held it has ended, or our node is gone")
 
     def _release(self, grant: Grant) -> Released | Refusal:
@@ -137,7 +137,7 @@ class ZooKeeperLock(LockClient):
             if self._contenders.delete(place.parent, prefix, place.name):
                 return RELEASED
         except KazooException as failure:
-            return _outcome_of(failure)
+            return outcome_of(failure)
         return Refusal(Outcome.LOST, "our node is gone")
 
     def _token(self, place: Place) -> int:
@@ -156,9 +156,3 @@ class SequenceTokenZooKeeperLock(ZooKeeperLock):
 
     def _token(self, place: Place) -> int:
         return sequence_of(place.name) or 0
-
-
-def _outcome_of(failure: KazooException) -> Refusal:
-    """Of a renewal or a release: what the server answered is known, and the rest is not."""
-    told = {SessionExpiredError: Outcome.LOST, NoAuthError: Outcome.ERROR}
-    return Refusal(told.get(type(failure), Outcome.UNKNOWN), repr(failure))

@@ -23,6 +23,10 @@ _UNSET = {name: default for name, (_, _, default, _) in BOTOCORE_DEFAUT_SESSION_
 }
 
 
+# The services' descriptions, read once a process. By default ~/.aws/models comes first, and changes what is sent.
+_MODELS = Loader([Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
+
+
 def client(
     service: str, url: str, region: str, credentials: tuple[str, str] | str, verify: str | bool, config: Config
 ) -> Any:
@@ -34,8 +38,7 @@ def client(
     session = Session()
     for name, value in _UNSET.items():
         session.get_component("config_store").set_config_provider(name, ConstantProvider(value))
-    # By default ~/.aws/models comes first: what is put there changes what is sent.
-    session.register_component("data_loader", Loader([Loader.BUILTIN_DATA_PATH], include_default_search_paths=False))
+    session.register_component("data_loader", _MODELS)
     in_lambda: Any = handlers.add_recursion_detection_header  # sends what a Lambda function's variables say
     session.unregister("before-call", in_lambda)
     key_id, secret = (None, None) if isinstance(credentials, str) else credentials
