@@ -20,6 +20,7 @@ from tests.conformance.entries import entries
 from tests.conformance.together import Running
 
 TTL_MS = 20_000  # a waiter used to look after itself once in a TTL
+CALL_MS = 10_000  # a disk that other tests keep busy may take seconds for a lease
 WAIT_MS = 4_000
 WATCH = Wait("watch")
 
@@ -39,7 +40,9 @@ class Queue:
         self.endpoint = endpoint
         self.key = key = "".join(filter(str.isalpha, what))
         self.gateway = Gateway(*endpoint.addresses[0], 5.0, {}, tls=False)
-        self.holder, self.waiter = (EtcdLock.open(endpoint, ClientOptions(ttl_ms=TTL_MS)) for _ in range(2))
+        self.holder, self.waiter = (
+            EtcdLock.open(endpoint, ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=CALL_MS)) for _ in range(2)
+        )
         assert isinstance(self.holder.acquire(key, TTL_MS, 0, Wait("try")), Grant)
         (self.first,) = self.keys()
         self.waiting = Running(self.wait)
@@ -88,7 +91,7 @@ def _write_over_first(queue: Queue) -> None:
 
 
 def _somebody_comes_and_goes(queue: Queue) -> None:
-    with EtcdLock.open(queue.endpoint, ClientOptions(ttl_ms=TTL_MS)) as other:
+    with EtcdLock.open(queue.endpoint, ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=CALL_MS)) as other:
         other.acquire(queue.key, TTL_MS, 0, WATCH)
 
 
@@ -132,7 +135,7 @@ def test_a_waiter_whose_key_stays_waits_on(endpoint: Endpoint, what: str) -> Non
 
 
 def test_a_holder_whose_key_is_deleted_is_told_why_and_its_other_grants_live(endpoint: Endpoint) -> None:
-    with EtcdLock.open(endpoint, ClientOptions(ttl_ms=TTL_MS)) as client:
+    with EtcdLock.open(endpoint, ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=CALL_MS)) as client:
         grants = [client.acquire(f"of a holder {number}", TTL_MS, 0, Wait("try")) for number in range(2)]
         struck, other = grants
         assert isinstance(struck, Grant)

@@ -16,7 +16,7 @@ from tests.certificates import Authority
 from tests.unit.etcd_server import etcd
 
 TTL_MS = 5_000
-OPTIONS = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=5_000)
+OPTIONS = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=10_000)
 
 
 @dataclass
