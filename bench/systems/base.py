@@ -252,15 +252,18 @@ class LockClient(ABC):
             return "the lease ran out on the client's monotonic clock"
         return None
 
-    @abstractmethod
     def server_facts(self) -> ServerFacts:
-        """Version, identity and durability settings, asked of the server."""
+        """Version, identity and durability settings, asked of the server. Raises ConnectionError, with the address."""
+        return self._sole_use.alone(self._server_facts)
 
     @abstractmethod
     def _connect(self) -> None: ...
 
     @abstractmethod
     def _close(self) -> None: ...
+
+    @abstractmethod
+    def _server_facts(self) -> ServerFacts: ...
 
     @abstractmethod
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal: ...

@@ -79,7 +79,7 @@ class Recording(LockClient):
     def _close(self) -> None:
         self.closes += 1
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return ServerFacts("0", "recording", {}, 0)
 
 

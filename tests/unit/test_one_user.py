@@ -28,6 +28,7 @@ USES: dict[str, Use] = {
     "acquire": lambda client, _: client.acquire("another key", TTL_MS, 0, TRY),
     "renew": lambda client, grant: client.renew(grant),
     "release": lambda client, grant: client.release(grant),
+    "server_facts": lambda client, _: client.server_facts(),
     "close": lambda client, _: client.close(),
 }
 use = pytest.mark.parametrize("use", USES.values(), ids=USES)

@@ -140,7 +140,7 @@ class DynamoDBLock(LockClient):
         """There is no session to end: what is held stays until its lease is over, as after a crash."""
         self._closed = True
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return server_facts(self._client, self.endpoint)
 
 

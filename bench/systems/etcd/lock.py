@@ -126,7 +126,7 @@ class EtcdLock(LockClient):
             session.close()
         self._cluster.close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         """Asked of the member that this client speaks to."""
         return facts.read(self._cluster, self.endpoint, self.options.call_timeout_ms)
 

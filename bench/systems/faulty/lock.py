@@ -228,9 +228,9 @@ class FaultyLock(MemoryLock):
             raise RuntimeError("planted: closed twice")
         super().close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         """Facts of the store, or nothing."""
-        return ServerFacts("", "", {}, 0) if self._has("no-facts") else super().server_facts()
+        return ServerFacts("", "", {}, 0) if self._has("no-facts") else super()._server_facts()
 
     def _check_open(self) -> None:
         if self._closed and self._has("closed-client-hangs"):

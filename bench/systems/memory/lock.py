@@ -106,7 +106,7 @@ class MemoryLock(LockClient):
         """Leases of this client run out by themselves, as on a server that keeps no sessions."""
         self._closed = True
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         """Facts of the store itself."""
         return ServerFacts("in-process", f"store {id(self._store):x}", {"persistence": "none"}, 0)
 

@@ -40,6 +40,6 @@ class NullLock(LockClient):
     def _close(self) -> None:
         """Nothing is held."""
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         """There is no server to ask."""
         return ServerFacts("none", "none", {}, 0)

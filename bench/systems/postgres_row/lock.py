@@ -74,8 +74,7 @@ class PostgresRowLock(LockClient):
         try:
             token = self._transaction.take(key, block_ms)
         except StatementFailed as refused:
-            waited = isinstance(refused, WaitIsOver)
-            return Refusal(Outcome.TIMEOUT if waited else Outcome.ERROR, str(refused))
+            return Refusal(Outcome.TIMEOUT if isinstance(refused, WaitIsOver) else Outcome.ERROR, str(refused))
         except SessionLost as lost:
             return self._fate(str(lost))
         if token is None:
@@ -119,6 +118,9 @@ class PostgresRowLock(LockClient):
         survive. A statement may end the hold as well (COMMIT, an unlock): that is asked right after it, for `lost`.
         Names without a schema are PostgreSQL's own: `search_path` is `pg_catalog`.
         """
+        return self._sole_use.alone(self._execute, sql, *parameters)
+
+    def _execute(self, sql: str, *parameters: str) -> list[tuple[str | None, ...]]:
         if self._held is None:
             raise SessionLost("no grant is held, so there is no transaction to be part of")
         try:
@@ -155,5 +157,5 @@ class PostgresRowLock(LockClient):
         self._closed, self._held = True, None
         self._transaction.session.close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return server_facts(self._transaction.session, self.options.call_timeout_ms / 1000)

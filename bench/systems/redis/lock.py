@@ -52,7 +52,7 @@ class RedisLock(LockClient):
     def _close(self) -> None:
         self._link.close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return self._link.facts()
 
     def _connect(self) -> None:

@@ -65,7 +65,7 @@ class RedlockLock(LockClient):
     def _close(self) -> None:
         self._nodes.close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return self._nodes.facts()
 
     def _connect(self) -> None:

@@ -63,7 +63,7 @@ class ZooKeeperLock(LockClient):
     def _close(self) -> None:
         self._session.close()
 
-    def server_facts(self) -> ServerFacts:
+    def _server_facts(self) -> ServerFacts:
         return read_facts(self._session, self.options.call_timeout_ms / 1e3)
 
     def _lost(self, grant: Grant) -> str | None:
