@@ -68,12 +68,14 @@ class FaultyLock(MemoryLock):
             return Refusal(Outcome.ERROR, "planted: the key has letters outside ASCII")
         if self._has("try-waits") and wait.strategy == "try":
             wait, timeout_ms = Wait.parse("poll-5ms"), 1_200
+        cuts = self._link.cuts
         answer = super()._acquire(self._stored(key), ttl_ms, timeout_ms, wait)
         if isinstance(answer, Grant):
             return replace(answer, key=key, token=self._token(answer.token))
         if answer.outcome is Outcome.TIMEOUT and self._has("acquire-hangs"):
             self.clock.sleep(3)  # pace: the planted hang
-        if answer.outcome in (Outcome.ERROR, Outcome.UNKNOWN) and self._has("broken-wait-hangs"):
+        broken = answer.outcome in (Outcome.ERROR, Outcome.UNKNOWN) or self._link.cuts > cuts
+        if broken and self._has("broken-wait-hangs"):
             self.clock.sleep(timeout_ms / 1000 + 5)  # pace: the planted hang
         return answer
 

@@ -41,6 +41,7 @@ class Wire:
         self._encrypt = encrypt
         self._sent_ns: dict[int, int] = {}  # number of an unanswered request -> when it was sent
         self._last_sent_ns = 0
+        self._heard_ns = 0  # when the newest answer came
         self.handler = _kazoo_handler()
         self._dial = self.handler.create_connection
         self.handler.create_connection = self._create_connection
@@ -50,6 +51,7 @@ class Wire:
     def _create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: Any) -> "_NotingSocket":
         """As kazoo calls it. kazoo's own TLS would believe every authority of the machine beside the one named."""
         self._sent_ns.clear()
+        self._heard_ns = self._clock.monotonic_ns()
         self.address = (hostname, address[1])
         try:
             # kazoo would wait a whole session timeout for one server. Half the bound of a call leaves time for another.
@@ -75,7 +77,10 @@ class Wire:
         now_ns = self._clock.monotonic_ns()
         if idle:
             due_ns = self._sent_ns.get(_PING, self._last_sent_ns) + self.timeout_ms * 1_000_000 // 3
-            seconds = (due_ns - now_ns) / 1e9
+            silent_ns = self._silent_ns()
+            if now_ns >= silent_ns and not self._poll(read[:1], [], 0.0)[0]:
+                raise OSError(errno.ETIMEDOUT, "the server has fallen silent")
+            seconds = (min(due_ns, silent_ns) - now_ns) / 1e9
         else:
             seconds = min(seconds, self._call_s / 2)
         if self.hang_up_ns is not None:
@@ -100,6 +105,18 @@ class Wire:
             [],
         )
 
+    def _silent_ns(self) -> int:
+        """The instant from which on a connection without a word is given up, and the session goes on over another.
+
+        kazoo pings only when it has nothing else to send, so a client that goes on asking would never find out. A
+        request that waited for two thirds of the session, or for the whole bound of a call, has waited long enough.
+        """
+        oldest_ns = next(iter(self._sent_ns.values()), None)
+        if oldest_ns is None:
+            return sys.maxsize
+        patience_ns = min(self.timeout_ms * 1_000_000 * 2 // 3, int(self._call_s * 1e9))
+        return max(oldest_ns, self._heard_ns) + patience_ns
+
     def note_sent(self, number: int) -> None:
         self._last_sent_ns = self._sent_ns[number] = self._clock.monotonic_ns()
 
@@ -118,6 +135,7 @@ class Wire:
             if timeout_ms <= 0:  # the session has expired, which kazoo tells its listeners
                 return
             self.timeout_ms, self.session_id = timeout_ms, session_id
+        self._heard_ns = self._clock.monotonic_ns()
         self.answered_ns = max(self.answered_ns, sent_ns)
 
 
