@@ -42,7 +42,7 @@ class Fate:
     """
 
     gone: str | None = None  # why the grant is no more: lost, or released
-    newest_ns: int | None = None  # the deadline of the newest renewal: only that one's running out is the grant's
+    deadline_ns: int | None = None  # of the lease as the servers may have it now, whichever renewal it came from
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class LockClient(ABC):
         try:
             answer = self._acquire(key, ttl_ms, timeout_ms, wait)
             if isinstance(answer, Grant):
-                answer.fate.newest_ns = answer.deadline_ns
+                answer.fate.deadline_ns = answer.deadline_ns
             return answer
         except BaseException:  # raised from outside just now (by a signal's handler): the caller gets no grant
             if isinstance(answer, Grant):
@@ -203,6 +203,8 @@ class LockClient(ABC):
         ttl_ms = grant.ttl_ms if ttl_ms is None else ttl_ms
         check_ttl(ttl_ms)
         fate = grant.fate
+        if fate.deadline_ns is not None:  # a shorter lease counts from now on, also if no answer comes to say so
+            fate.deadline_ns = min(fate.deadline_ns, self.clock.monotonic_ns() + ttl_ms * 1_000_000)
         answer = Refusal(Outcome.LOST, fate.gone) if fate.gone else self._sole_use.alone(self._renew, grant, ttl_ms)
         if isinstance(answer, Refusal):
             if answer.outcome is Outcome.LOST:
@@ -210,7 +212,7 @@ class LockClient(ABC):
             return answer
         if fate.gone:  # said by `lost` in the meantime, to a holder who has stopped since
             return Refusal(Outcome.LOST, fate.gone)
-        fate.newest_ns = answer.deadline_ns
+        fate.deadline_ns = answer.deadline_ns
         return answer if answer.fate is fate else replace(answer, fate=fate)
 
     def release(self, grant: Grant) -> Released | Refusal:
@@ -234,11 +236,7 @@ class LockClient(ABC):
         """
         fate = grant.fate
         if fate.gone is None:
-            reason = self._lost(grant)
-            # The lease of an older renewal runs out whoever renews: true of that one, and not the end of the grant.
-            if grant.deadline_ns != fate.newest_ns:
-                return reason
-            fate.gone = reason
+            fate.gone = self._lost(grant)
         return fate.gone
 
     def close(self) -> None:
@@ -248,7 +246,8 @@ class LockClient(ABC):
 
     def _lost(self, grant: Grant) -> str | None:
         """Like `lost`, of this instant. Asks nobody."""
-        if grant.deadline_ns is not None and self.clock.monotonic_ns() >= grant.deadline_ns:
+        deadline_ns = grant.fate.deadline_ns
+        if deadline_ns is not None and self.clock.monotonic_ns() >= deadline_ns:
             return "the lease ran out on the client's monotonic clock"
         return None
 

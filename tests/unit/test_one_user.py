@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -194,7 +195,7 @@ def test_what_was_told_stays_told(end: Callable[[Scripted, Grant], None], renewe
         assert client.lost(taken(client)) is None  # what was left of it was freed, and a new grant is another
 
 
-def test_an_older_lease_that_runs_out_ends_no_renewed_grant() -> None:
+def test_every_renewal_of_a_grant_knows_its_newest_lease() -> None:
     clock = HandClock()
     with MemoryLock.open(place(), ClientOptions(clock=clock)) as client:
         first = taken(client)
@@ -202,9 +203,31 @@ def test_an_older_lease_that_runs_out_ends_no_renewed_grant() -> None:
         second = client.renew(first)
         assert isinstance(second, Grant)
         clock.now_ns += TTL_MS * 600_000
-        assert client.lost(first)
-        assert client.lost(second) is None
-        assert isinstance(client.release(second), Released)
+        assert client.lost(first) is None  # its own deadline has passed, and the lock is held
+        third = client.renew(second, TTL_MS // 10)
+        assert isinstance(third, Grant)
+        clock.now_ns += TTL_MS * 100_000
+        assert client.lost(first)  # its lease is now the shorter one
+        assert client.lost(third)
+
+
+@pytest.mark.parametrize("ends", [Refusal(Outcome.UNKNOWN, "no reply"), Refusal(Outcome.ERROR, "refused"), OSError()])
+def test_a_shorter_renewal_without_an_answer_may_have_been_carried_out(ends: Refusal | OSError) -> None:
+    class Unsure(MemoryLock):
+        def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
+            super()._renew(grant, ttl_ms)
+            if isinstance(ends, OSError):
+                raise ends
+            return ends
+
+    clock = HandClock()
+    with Unsure.open(place(), ClientOptions(clock=clock)) as client:
+        grant = taken(client)
+        with suppress(OSError):
+            client.renew(grant, TTL_MS // 10)
+        assert client.lost(grant) is None
+        clock.now_ns += TTL_MS * 100_000
+        assert client.lost(grant)
 
 
 def test_a_loss_told_during_a_renewal_is_the_renewals_answer() -> None:

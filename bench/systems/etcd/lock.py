@@ -20,6 +20,7 @@ from bench.systems.base import (
     ServerFacts,
 )
 from bench.systems.etcd import facts, messages
+from bench.systems.etcd.apart import Apart, Cut, apart
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.messages import Place
@@ -60,7 +61,9 @@ class EtcdLock(LockClient):
         super().__init__(endpoint, options)
         self._cluster = Cluster(endpoint, options)
         self._session: Session | None = None
+        self.apart = Apart()
 
+    @apart
     def _connect(self) -> None:
         try:
             self._open_session()
@@ -69,12 +72,16 @@ class EtcdLock(LockClient):
             raise ConnectionError(f"no etcd member of {self.endpoint} gives a lease: {failed}") from failed
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        ends_within_s = 4 * self.options.call_timeout_ms / 1000  # the call under way, and what leaving takes
+        return self.apart.take(self._take, self._release, ends_within_s, key, timeout_ms, wait)
+
+    def _take(self, cut: Cut, key: str, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
         try:
             session = self._live_session()
         except CallFailed as failed:
             return Refusal(Outcome.ERROR, f"no lease: {failed}")
-        turn = Turn(self._cluster, session, Entry(key, session.lease_id, self._next_owner()))
+        turn = Turn(self._cluster, session, Entry(key, session.lease_id, self._next_owner()), cut)
         try:
             place = turn.join(only_if_free=wait.strategy == "try")
             if isinstance(place, Place):
@@ -85,10 +92,11 @@ class EtcdLock(LockClient):
             if reason is not None:
                 return turn.leave(place, Outcome.LOST, reason)
             return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
-        except BaseException:  # raised from outside: by a signal's handler, or since this greenlet is killed
+        except BaseException:  # raised from outside: this greenlet is killed
             turn.vanish()
             raise
 
+    @apart
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         turn: Turn = grant.handle
         if ttl_ms != grant.ttl_ms:
@@ -107,6 +115,7 @@ class EtcdLock(LockClient):
             return Refusal(Outcome.LOST, turn.why_gone())
         return replace(grant, deadline_ns=turn.session.deadline_ns)
 
+    @apart
     def _release(self, grant: Grant) -> Released | Refusal:
         turn: Turn = grant.handle
         deleted = turn.delete(grant.token or 0)
@@ -121,11 +130,16 @@ class EtcdLock(LockClient):
 
     def _close(self) -> None:
         """Revoke the lease, which deletes all keys of this client. Ends within three calls."""
+        self.apart.do(self._end)
+        self.apart.end()
+
+    def _end(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             session.close()
         self._cluster.close()
 
+    @apart
     def _server_facts(self) -> ServerFacts:
         """Asked of the member that this client speaks to."""
         return facts.read(self._cluster, self.endpoint, self.options.call_timeout_ms)

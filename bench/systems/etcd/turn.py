@@ -1,11 +1,12 @@
 """One client's turn in the queue of one key: join, wait, leave. Each says how it ended, also when a reply is lost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grpc import StatusCode
 
 from bench.systems.base import Outcome, Refusal
 from bench.systems.etcd import messages
+from bench.systems.etcd.apart import Cut
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.messages import Place
@@ -20,6 +21,7 @@ class Turn:
     cluster: Cluster
     session: Session
     entry: Entry
+    cut: Cut = field(default_factory=Cut)
 
     def join(self, only_if_free: bool) -> Place | Refusal:
         """Enter the queue; with `only_if_free` not behind anyone: `busy`, and nothing was written."""
@@ -39,6 +41,8 @@ class Turn:
             reason = self.session.ended()
             if reason is not None:
                 return self.leave(place, Outcome.LOST, reason)
+            if self.cut.asked:
+                return self.leave(place, Outcome.ERROR, "interrupted")
             if self.session.now_ns() >= until_ns:
                 return self.leave(place, Outcome.TIMEOUT, "held by another until the timeout")
             try:
@@ -133,7 +137,8 @@ class Turn:
         wait_ms = (min(until_ns, self.session.deadline_ns) - self.session.now_ns()) / NS_PER_MS
         requests = messages.watch_requests(self.entry, place)
         with self.cluster.stream("watch", requests, max(wait_ms, 0)) as answers:
-            while True:
+            self.cut.waiting = answers
+            while not self.cut.asked:
                 answer = self.session.wait_for(answers)
                 # Cancelled by etcd: the revision to start from is compacted already. Then, too, a look decides.
                 if answer is None or answer.events or answer.compact_revision:
