@@ -98,7 +98,9 @@ class Form:
             return self._check_user_settings()
         if request.endpoint != "locust.swarm" or request.method != "POST":
             return None
-        sent = {name: [*request.args.getlist(name), *request.form.getlist(name)] for name in request.values}
+        if request.args:  # Locust reads the body alone: what stands in the address would be checked, and not done
+            return self._refuse("the form is sent in the body of the request, not in its address", _BAD_REQUEST)
+        sent = request.form.to_dict(flat=False)
         mistakes = self._stray({**sent, **{name: [""] for name in request.files}})
         if mistakes:
             return self._refuse("; ".join(mistakes), _BAD_REQUEST)

@@ -28,6 +28,10 @@ _SECRETS = ("user", "password", "tls_ca", "tls_cert", "tls_key")
 SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
 
 
+_NAME, _SIX = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?", r"[0-9A-Fa-f:.]+"
+_ADDRESS = re.compile(rf"(?:(?P<name>{_NAME})|\[(?P<six>{_SIX})\]):(?P<port>[0-9]{{1,5}})")
+
+
 class SettingsError(LockbenchError):
     """lockbench.toml or a LOCKBENCH_ variable is wrong; the message names the place and the mend."""
 
@@ -108,8 +112,13 @@ def endpoint_from_url(
             raise ValueError(f"{len(addresses)} addresses, and {rules.nodes_max} is the most")
         if len(set(addresses)) < len(addresses):
             raise ValueError("one address stands there twice")
+        if ":" in parts.credentials:
+            raise ValueError(f"a password does not belong in a URL: set {prefix}PASSWORD instead")
     except ValueError as wrong:
         raise SettingsError(f"{prefix}URL: {wrong}") from wrong
+    for name in ("TLS_CA", "TLS_CERT", "TLS_KEY"):
+        if not environment.get(prefix + name, "unset").strip():
+            raise SettingsError(f"{prefix}{name} is set, and empty: name a file, or unset it")
     secrets = {name: environment[prefix + name.upper()] for name in _SECRETS if environment.get(prefix + name.upper())}
     if parts.credentials:
         if "user" in secrets:
@@ -123,8 +132,8 @@ def endpoint_from_url(
     if ("tls_cert" in secrets) != ("tls_key" in secrets):
         raise SettingsError(f"{prefix}TLS_CERT and {prefix}TLS_KEY only work together: set both, or neither")
     for name in secrets:
-        if name.startswith("tls_") and not os.access(secrets[name], os.R_OK):
-            raise SettingsError(f"{prefix}{name.upper()}: {secrets[name]} cannot be read")
+        if name.startswith("tls_") and (Path(secrets[name]).is_dir() or not os.access(secrets[name], os.R_OK)):
+            raise SettingsError(f"{prefix}{name.upper()}: {secrets[name]!r} is not a file that can be read")
     names_tls = any(name.startswith("tls_") for name in secrets)
     if names_tls and rules.schemes.get(parts.scheme) is False:
         secure = [scheme for scheme, tls in rules.schemes.items() if tls]
@@ -184,11 +193,13 @@ def _parts(url: str) -> _Parts:
     rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     credentials, _, places = place.rpartition("@")
+    if "@" in f"{path}{query}{fragment}":  # perhaps of a password with one of /?# in it: none of it is printed
+        raise ValueError("an @ stands behind the addresses; write %40 there, and no password in a URL")
     return _Parts(scheme if mark else "", credentials, places, path.strip("/"), query, fragment)
 
 
 def _address(item: str) -> tuple[str, int]:
-    host, _, port = item.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_536:
+    match = _ADDRESS.fullmatch(item)
+    if match is None or not 0 < int(match["port"]) < 65_536:
         raise ValueError(f"{item!r} is not host:port")
-    return host.strip("[]"), int(port)
+    return (match["six"] or match["name"]).lower(), int(match["port"])

@@ -1,5 +1,6 @@
 """TLS to a real etcd: what is trusted, what is refused, and that every connection of ours goes by it."""
 
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,11 +112,13 @@ def test_what_is_trusted_is_spoken_to(servers: Servers, way: str, monkeypatch: p
 def test_what_is_not_trusted_is_refused(servers: Servers, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system_trusts, attempt = REFUSED[way]
     _let_the_system_trust(servers.files[system_trusts], monkeypatch)
+    monkeypatch.setenv("SSL_CERT_FILE", str(servers.files["ca"]))  # which would be trusted, and is not asked for
     with pytest.raises(ConnectionError):
         attempt(servers)
 
 
 def _let_the_system_trust(ca: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """OpenSSL's own variables, by which a system's trust store is moved."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
-    monkeypatch.setenv("SSL_CERT_DIR", str(ca.parent / "no-such-folder"))
+    """As if OpenSSL had been built to look there."""
+    built_in = ssl.get_default_verify_paths()
+    elsewhere = built_in._replace(openssl_cafile=str(ca), openssl_capath=str(ca.parent / "no-such-folder"))
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: elsewhere)

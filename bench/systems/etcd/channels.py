@@ -17,6 +17,7 @@ from pathlib import Path
 import grpc
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import client_context
 from bench.systems.etcd.grpc_under_gevent import cooperate
 from bench.systems.etcd.member import Member
 
@@ -100,6 +101,7 @@ def _open(address: tuple[str, int], endpoint: Endpoint) -> grpc.Channel:
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if not endpoint.tls:
         return grpc.insecure_channel(target, options=_OPTIONS)
+    client_context(endpoint)  # gRPC takes an empty file for none, and says nothing of one that is no certificate
     try:
         pem = {name: Path(path).read_bytes() for name, path in endpoint.secrets.items() if name.startswith("tls_")}
         roots = pem["tls_ca"] if "tls_ca" in pem else _roots_of_the_system()
@@ -115,7 +117,9 @@ def _roots_of_the_system() -> bytes:
     Raises FileNotFoundError where there is none.
     """
     paths = ssl.get_default_verify_paths()
-    files = [Path(paths.cafile)] if paths.cafile else sorted(Path(paths.capath or os.devnull).glob("*.[0-9]"))
+    # As OpenSSL was built. `cafile` and `capath` would be what SSL_CERT_FILE and SSL_CERT_DIR name.
+    file, folder = Path(paths.openssl_cafile), Path(paths.openssl_capath)
+    files = [file] if file.is_file() else sorted(folder.glob("*.[0-9]"))
     roots = b"\n".join(file.read_bytes() for file in files)
     if not roots:
         raise FileNotFoundError("this system has no trust store: name the CA's file in LOCKBENCH_ETCD_TLS_CA")

@@ -149,7 +149,11 @@ class Session:
         """
         pg = self._pg
         done = False
-        self._turn.acquire()
+        # A signal's handler can raise between the taking of the turn and the block that gives it back. Nobody holds it
+        # then, and a session that cannot be told from a broken one is given up.
+        if not self._turn.acquire(timeout=within_s):
+            self.close()
+            raise SessionLost("a call of this session was interrupted")
         try:
             for name, sql in prepare.items():
                 pg.send_prepare(name, sql)

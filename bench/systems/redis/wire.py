@@ -5,6 +5,7 @@ several times what the command itself does.
 """
 
 import socket
+import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
@@ -16,6 +17,7 @@ from redis.exceptions import TimeoutError as RedisTimeout
 from redis.retry import Retry
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import client_context
 from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import command
 
@@ -88,7 +90,14 @@ class _OneSend(Connection):
 
 
 class _OneSendTls(_OneSend, SSLConnection):
-    """The same over TLS."""
+    """The same over TLS, as the endpoint asks for it: redis-py would also believe what SSL_CERT_FILE names."""
+
+    def __init__(self, *, context: ssl.SSLContext, **options: Any) -> None:
+        super().__init__(**options)
+        self._context = context
+
+    def _wrap_socket_with_ssl(self, sock: socket.socket) -> ssl.SSLSocket:
+        return self._context.wrap_socket(sock, server_hostname=self.host)
 
 
 class Wire(Protocol):
@@ -123,7 +132,6 @@ def parse_info(reply: bytes) -> dict[str, str]:
 
 
 def new_wire(endpoint: Endpoint, host: str, port: int, timeout_s: float) -> Wire:
-    secrets = endpoint.secrets
     options: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -134,17 +142,8 @@ def new_wire(endpoint: Endpoint, host: str, port: int, timeout_s: float) -> Wire
         "protocol": 2,  # integers and strings look alike in 2 and 3; 2 needs no HELLO
         "driver_info": None,  # no CLIENT SETINFO
     }
-    if not endpoint.tls:
-        return cast(Wire, _OneSend(**options))
-    return cast(
-        Wire,
-        _OneSendTls(
-            ssl_ca_certs=secrets.get("tls_ca"),
-            ssl_certfile=secrets.get("tls_cert"),
-            ssl_keyfile=secrets.get("tls_key"),
-            **options,
-        ),
-    )
+    context = client_context(endpoint)
+    return cast(Wire, _OneSend(**options) if context is None else _OneSendTls(context=context, **options))
 
 
 def _login(endpoint: Endpoint) -> tuple[bytes, ...]:
