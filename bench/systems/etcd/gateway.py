@@ -6,12 +6,14 @@ channel, which may lead to another. Field names are those of etcd's own JSON map
 
 import base64
 import json
-import ssl
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
+
+from bench.servers.endpoint import Endpoint
+from bench.servers.tls import client_context
 
 
 class NoAnswer(Exception):
@@ -115,11 +117,9 @@ class Gateway:
         return content
 
     def _connection(self) -> HTTPConnection:
-        if not self.tls:
+        context = client_context(Endpoint(((self.host, self.port),), {}, self.secrets, self.tls))
+        if context is None:
             return HTTPConnection(self.host, self.port, timeout=self.within_s)
-        context = ssl.create_default_context(cafile=self.secrets.get("tls_ca"))  # None: the system's trust store
-        if "tls_cert" in self.secrets:
-            context.load_cert_chain(self.secrets["tls_cert"], self.secrets["tls_key"])
         return HTTPSConnection(self.host, self.port, timeout=self.within_s, context=context)
 
 
