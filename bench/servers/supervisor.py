@@ -169,9 +169,7 @@ class Supervisor:
             return None
         source, states = known
         if "url" in (source, self.source(spec)):
-            # The user's own servers are looked at afresh each time; private ones of before give way to them.
-            self._stop_strays(spec)
-            return None
+            return None  # the user's own servers are looked at afresh each time
         try:
             proven = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
         except (NotReady, WrongServer, compose.ComposeError):
@@ -248,6 +246,7 @@ class Supervisor:
         if source == "url":
             # Asked once: nobody is starting them, so nothing is to be waited for.
             states = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
+            self._stop_strays(spec)  # private servers of before give way, and not before it is known to what
         else:
             deadline = time.monotonic() + spec.ready_within_s
             states = tuple(

@@ -34,6 +34,7 @@ def test_every_line_is_measured_and_every_miss_explained(tmp_path: Path) -> None
 
 
 @pytest.mark.servers
+@pytest.mark.timeout(300)  # it starts every server that calibrating needs
 def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*LOCKBENCH, "calibrate", "--pairs", "1"],
@@ -44,7 +45,7 @@ def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
         text=True,
     )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not any("locust" in " ".join(one.cmdline()) for one in running_in(tmp_path)):
             assert time.monotonic() < deadline, "no load was started"
             time.sleep(0.05)  # poll: the event is in other processes

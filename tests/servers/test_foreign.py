@@ -105,3 +105,17 @@ def test_the_right_server_tells_who_it_is(
     for line, state in zip(lines, running.nodes, strict=True):
         assert line.identity == state.identity
         assert line.identity != line.address
+
+
+@pytest.mark.servers
+def test_an_address_that_does_not_answer_costs_nobody_the_servers_that_are_up(tmp_path: Path) -> None:
+    """Somebody may be measuring them, and the address be a slip of the pen."""
+    spec, private = SPECS["redis"], Supervisor(tmp_path)
+    private.up([spec])
+    try:
+        with pytest.raises(LockbenchError, match=r"127\.0\.0\.1:1 does not answer"):
+            supervisor_at(tmp_path, "redis", "127.0.0.1:1").up([spec])
+        (line,) = private.status([spec])
+        assert line.problem is None
+    finally:
+        private.down([spec])
