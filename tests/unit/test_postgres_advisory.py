@@ -61,3 +61,14 @@ def test_a_lock_that_somebody_else_let_go_is_told_as_lost(server: Server) -> Non
         answer = client.release(grant)
         assert isinstance(answer, Refusal)
         assert answer.outcome is Outcome.LOST
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("again", ["SELECT pg_advisory_lock($1::bigint)", "SELECT pg_try_advisory_lock($1::bigint)"])
+def test_a_release_frees_a_number_that_was_taken_again(server: Server, again: str) -> None:
+    """PostgreSQL counts how often a session has taken a number."""
+    with PostgresAdvisoryLock.open(server.endpoint) as client, PostgresAdvisoryLock.open(server.endpoint) as other:
+        grant = granted(client, "k")
+        client.execute(again, str(number_of("k")))
+        assert client.release(grant) is RELEASED
+        granted(other, "k")

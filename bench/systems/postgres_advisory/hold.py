@@ -16,7 +16,8 @@ _HELD = """SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode
 STATEMENTS = {
     b"waiting": _TAKEN.format(taking="pg_advisory_lock($1)", only="").encode(),
     b"passing": _TAKEN.format(taking="pg_try_advisory_lock($1)", only=" WHERE took").encode(),
-    b"release": b"SELECT pg_advisory_unlock($1)",
+    # All of them: a statement of the holder's own may have taken the number again, and each taking is counted.
+    b"release": b"SELECT pg_advisory_unlock($1), pg_advisory_unlock_all()",
     b"release all": b"SELECT pg_advisory_unlock_all()",
     b"prove": _HELD.encode(),
     b"limit": b"SELECT set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false)",
