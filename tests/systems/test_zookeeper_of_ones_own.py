@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
 
 @contextmanager
 def opened(endpoint: Endpoint, **options: int) -> Iterator[LockClient]:
-    client = SYSTEMS["zookeeper"].client_class.open(endpoint, ClientOptions(ttl_ms=TTL_MS, **options))  # type: ignore[arg-type]
+    patient = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=10_000)  # a cold Java machine takes its time for the first
+    client = SYSTEMS["zookeeper"].client_class.open(endpoint, replace(patient, **options))  # type: ignore[arg-type]
     with client:
         yield client
 
