@@ -28,10 +28,11 @@ tables: servers ## measure six systems, break them in the hazard lab, then write
 	$(BIN)/lockbench hazard run all
 	$(BIN)/lockbench report
 
-# The two longest rooms mostly wait, for leases and for servers, so they go side by side; the others measure, alone.
+# These rooms mostly wait, for leases and for servers, so two lines of them go side by side; the others measure, alone.
 test: servers browser lint types ## check style and types, then run all tests, on real servers too
-	printf '%s\n' tests/conformance tests/hazards | xargs -n 1 -P 2 $(BIN)/pytest
-	$(BIN)/pytest --ignore=tests/conformance --ignore=tests/hazards
+	printf '%s\n' tests/conformance tests/hazards 'tests/unit tests/systems' 'tests/report tests/servers tests/packaging' | \
+		xargs -L 1 -P 2 $(BIN)/pytest
+	$(BIN)/pytest $(patsubst %,--ignore=tests/%,conformance hazards unit systems report servers packaging)
 
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/
