@@ -39,6 +39,14 @@ def running_in(folder: Path) -> list[psutil.Process]:
     return found
 
 
+def words_of(process: psutil.Process) -> str:
+    """The command line of a process; nothing of one that has just ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
 def ended_within(folder: Path, seconds: float) -> bool:
     """Do all processes of `folder` end by themselves in time?"""
     deadline = time.monotonic() + seconds

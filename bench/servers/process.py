@@ -157,7 +157,9 @@ def family(pid: int) -> list[psutil.Process]:
 
 def ended(watch: int, within_s: float) -> bool:
     """Does the process behind a pidfd end in time?"""
-    ready, _, _ = select.select([watch], [], [], within_s)
+    poller = select.poll()  # select() takes no descriptor above 1 023, and a load process has thousands
+    poller.register(watch, select.POLLIN)
+    ready = poller.poll(within_s * 1000)
     return bool(ready)
 
 

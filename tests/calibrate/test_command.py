@@ -13,7 +13,7 @@ from bench.calibrate.rounds import QUORUM
 from bench.records.calibration import read_calibration
 from bench.servers.state import exclusive
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
-from tests.processes import ended_within, running_in
+from tests.processes import ended_within, running_in, words_of
 
 
 @pytest.mark.servers
@@ -46,7 +46,7 @@ def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
     )
     try:
         deadline = time.monotonic() + 180
-        while not any("locust" in " ".join(one.cmdline()) for one in running_in(tmp_path)):
+        while not any("locust" in words_of(one) for one in running_in(tmp_path)):
             assert time.monotonic() < deadline, "no load was started"
             time.sleep(0.05)  # poll: the event is in other processes
         process.send_signal(signal.SIGINT)
