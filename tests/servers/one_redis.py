@@ -1,10 +1,10 @@
 """One real redis-server of a test's own, with settings of the test's own."""
 
-import socket
 import subprocess
 import time
 from pathlib import Path
 
+from bench.servers.ports import free_ports
 from bench.servers.spec import Found, Launch, Node, NotReady
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.scripts import command
@@ -20,8 +20,7 @@ class OneRedis:
 
     def __init__(self, folder: Path, *settings: str) -> None:
         folder.mkdir(parents=True)
-        with socket.create_server(("127.0.0.1", 0)) as reserved:
-            port = reserved.getsockname()[1]
+        (port,) = free_ports(1)  # 10 000 above it lies the port of a cluster's bus, which must exist too
         found = SPEC.find()
         assert isinstance(found, Found), f"{found}: these tests need the real server"
         self.node = Node("redis", {"client": port}, folder)
