@@ -13,8 +13,13 @@ CLEAN_UP_CALLS = 4
 
 def warm(bench: Harness, client: LockClient) -> None:
     """Connections made, scripts loaded, tables known: the fault then hits the acquire and not the set-up."""
-    grant = bench.take(client, bench.new_key("-warm"), PATIENCE_MS)
-    client.release(grant)
+
+    def granted() -> Grant | None:
+        answer = bench.ask(client, bench.new_key("-warm"), PATIENCE_MS, bench.wait)
+        return answer if isinstance(answer, Grant) else None
+
+    # A client with a short limit for its calls may be refused now and then by servers that wait for a busy disk.
+    client.release(eventually(granted, PATIENCE_MS, "a client on a sound wire was granted no free key"))
 
 
 def check_lost_reply_is_never_busy(bench: Harness) -> None:
