@@ -37,7 +37,8 @@ class DynamoDBLock(LockClient):
     _closed = False
 
     def _connect(self) -> None:
-        self._client = shared_client(self.endpoint, self.options.call_timeout_ms)
+        # A connection may have fallen silent: a renewal over it must fail early enough for another over a new one.
+        self._client = shared_client(self.endpoint, max(1, min(self.options.call_timeout_ms, self.options.ttl_ms // 3)))
         self._items = LockItems(self._client)
         self._observed = Observed(self.clock.monotonic_ns)
         self._renewals = 0
