@@ -67,7 +67,7 @@ class Pgbench:
             options = ["-n", "-M", "prepared", "-f", str(script), "-c", str(clients), "-j", "1", "-T", str(_LENGTH_S)]
             if clients == 1:  # a line for each transaction, which would slow a saturated pgbench down
                 options += ["-l", f"--log-prefix={folder}/transactions"]
-            text = run_program([self.path, *options], self._environment(), hidden=PREFIX)
+            text = run_program([self.path, *options], self._environment(), hidden=(PREFIX,))
             spent_us = [
                 int(line.split()[2])
                 for path in Path(folder).glob("transactions.*")

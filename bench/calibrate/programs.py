@@ -1,6 +1,5 @@
 """The native load generators: where they are, and how one is run."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.errors import LockbenchError
+from bench.servers.surroundings import environment_without
 
 _WITHIN_S = 60.0
 
@@ -29,13 +29,12 @@ def find_program(name: str, beside: str | None, install: str) -> str:
     raise NativeToolFailed(f"calibrating needs {name}, which is not installed. Install it with: {install}")
 
 
-def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = None, hidden: str | None = None) -> str:
+def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = None, hidden: tuple[str, ...] = ()) -> str:
     """What a program printed. It ends with this process's interest in it: killed on Ctrl-C. Raises NativeToolFailed.
 
-    Variables of ours whose names begin with `hidden` are not shown to it.
+    Variables of ours whose names begin with one of `hidden` are not shown to it.
     """
     name = Path(argv[0]).name
-    seen = {name: value for name, value in os.environ.items() if hidden is None or not name.startswith(hidden)}
     try:
         done = subprocess.run(
             argv,
@@ -44,7 +43,7 @@ def run_program(argv: Sequence[str], environment: Mapping[str, str] | None = Non
             text=True,
             timeout=_WITHIN_S,
             check=False,
-            env={**seen, "LC_ALL": "C", **(environment or {})},
+            env={**environment_without(hidden), "LC_ALL": "C", **(environment or {})},
         )
     except subprocess.TimeoutExpired:
         raise NativeToolFailed(f"{name} did not end within {_WITHIN_S:.0f} s") from None

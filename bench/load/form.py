@@ -139,15 +139,11 @@ class Form:
                 mistakes.append("User class: choose one")
         try:
             self._wiring.check_host(form.get("host"), classes)
-            settings, entries = self._wiring.check({**options, **form}, classes)
+            settings, entries = self._wiring.check({**options, **form}, classes, system_shown="system" in form)
         except BadOptions as wrong:
             raise BadOptions("; ".join([*mistakes, str(wrong)])) from None
         if mistakes:
             raise BadOptions("; ".join(mistakes))
-        driven = [entry.name for entry in entries]
-        if "system" in form and entries and settings.system not in driven:
-            names = ", ".join(cls.__name__ for cls in classes)
-            raise BadOptions(f"--system: {names} drives {', '.join(driven)}, not {settings.system}")
         if self._runs:
             self._check_change(form, picked)
             return

@@ -73,9 +73,12 @@ class Wiring:
             self.process.start()
 
     def check(
-        self, options: dict[str, Any], classes: Sequence[type[User]] | None = None
+        self, options: dict[str, Any], classes: Sequence[type[User]] | None = None, system_shown: bool = False
     ) -> tuple[LoadSettings, tuple[System, ...]]:
-        """The settings, and the systems that `classes` (by default the environment's) drive. Raises BadOptions."""
+        """The settings, and the systems that `classes` (by default the environment's) drive. Raises BadOptions.
+
+        `system_shown`: the system was named, also where it is the default, so it must be among those that are driven.
+        """
         settings = LoadSettings.read(options)
         driven = self.environment.user_classes if classes is None else classes
         entries = {entry.name: entry for entry in self._entries(settings, options, driven)}
@@ -83,7 +86,7 @@ class Wiring:
             settings.fit(entry)
         if settings.measure_s and len(entries) != 1:
             raise BadOptions(f"--measure-s: a fixed window takes one system, not {', '.join(entries)}")
-        chosen = settings.system != default_of("system")
+        chosen = system_shown or settings.system != default_of("system")
         if chosen and entries and settings.system not in entries:
             names = ", ".join(cls.__name__ for cls in driven)
             raise BadOptions(f"--system: {names} drives {', '.join(entries)}, not {settings.system}")

@@ -19,6 +19,7 @@ import psutil
 
 from bench.servers.interruption import uninterrupted
 from bench.servers.spec import Launch
+from bench.servers.surroundings import environment_without
 
 # $0 is the pid file; "$@" is the server's own command line, which replaces the shell under the same pid. Field 22 of
 # proc(5)'s stat is the start time; it is the 20th after the command's closing bracket.
@@ -83,8 +84,8 @@ def start(launch: Launch, pid_file: Path, log_path: Path) -> subprocess.Popen[by
     """
     environment = {
         name: value
-        for name, value in os.environ.items()
-        if not any(word in name for word in _CREDENTIAL_WORDS) and not name.startswith(launch.hidden)
+        for name, value in environment_without(launch.hidden).items()
+        if not any(word in name for word in _CREDENTIAL_WORDS)
     }
     account = pwd.getpwnam(launch.run_as) if launch.run_as else None
     pid_file.unlink(missing_ok=True)

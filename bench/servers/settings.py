@@ -15,19 +15,18 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 from urllib.parse import parse_qsl, unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.url import UrlRules
+from bench.servers.url import Secret, UrlRules
 
-_SECRETS = ("user", "password", "tls_ca", "tls_cert", "tls_key")
 SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
-
-
+_SECRETS: tuple[str, ...] = get_args(Secret)
+_TLS_FILES = tuple(name for name in _SECRETS if name.startswith("tls_"))
 _NAME, _SIX = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?", r"[0-9A-Fa-f:.]+"
 _ADDRESS = re.compile(rf"(?:(?P<name>{_NAME})|\[(?P<six>{_SIX})\]):(?P<port>[0-9]{{1,5}})")
 
@@ -116,9 +115,9 @@ def endpoint_from_url(
             raise ValueError(f"a password does not belong in a URL: set {prefix}PASSWORD instead")
     except ValueError as wrong:
         raise SettingsError(f"{prefix}URL: {wrong}") from wrong
-    for name in ("TLS_CA", "TLS_CERT", "TLS_KEY"):
-        if not environment.get(prefix + name, "unset").strip():
-            raise SettingsError(f"{prefix}{name} is set, and empty: name a file, or unset it")
+    for name in _TLS_FILES:
+        if not environment.get(prefix + name.upper(), "unset").strip():
+            raise SettingsError(f"{prefix}{name.upper()} is set, and empty: name a file, or unset it")
     secrets = {name: environment[prefix + name.upper()] for name in _SECRETS if environment.get(prefix + name.upper())}
     if parts.credentials:
         if "user" in secrets:
@@ -131,17 +130,17 @@ def endpoint_from_url(
         raise SettingsError(f"{prefix}PASSWORD is a user's, and none is named: set {prefix}USER as well")
     if ("tls_cert" in secrets) != ("tls_key" in secrets):
         raise SettingsError(f"{prefix}TLS_CERT and {prefix}TLS_KEY only work together: set both, or neither")
-    for name in secrets:
-        if name.startswith("tls_") and (Path(secrets[name]).is_dir() or not os.access(secrets[name], os.R_OK)):
+    tls_files = [name for name in _TLS_FILES if name in secrets]
+    for name in tls_files:
+        if Path(secrets[name]).is_dir() or not os.access(secrets[name], os.R_OK):
             raise SettingsError(f"{prefix}{name.upper()}: {secrets[name]!r} is not a file that can be read")
-    names_tls = any(name.startswith("tls_") for name in secrets)
-    if names_tls and rules.schemes.get(parts.scheme) is False:
+    if tls_files and rules.schemes.get(parts.scheme) is False:
         secure = [scheme for scheme, tls in rules.schemes.items() if tls]
         instead = f"write {secure[0]}:// or unset the variable" if secure else "unset the variable"
         raise SettingsError(
             f"{prefix}URL says {parts.scheme}://, which is not encrypted, and {prefix}TLS_… is set: {instead}"
         )
-    return Endpoint(addresses, options, secrets, tls=bool(rules.schemes.get(parts.scheme)) or names_tls)
+    return Endpoint(addresses, options, secrets, tls=bool(rules.schemes.get(parts.scheme)) or bool(tls_files))
 
 
 def _options(parts: "_Parts", rules: UrlRules) -> dict[str, str]:
@@ -189,13 +188,15 @@ def _parts(url: str) -> _Parts:
     The standard library's `urlsplit` is for one host: some of its versions refuse several, one of them IPv6.
     """
     url, _, fragment = url.partition("#")
-    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        scheme, rest = "", url
     rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     credentials, _, places = place.rpartition("@")
     if "@" in f"{path}{query}{fragment}":  # perhaps of a password with one of /?# in it: none of it is printed
         raise ValueError("an @ stands behind the addresses; write %40 there, and no password in a URL")
-    return _Parts(scheme if mark else "", credentials, places, path.strip("/"), query, fragment)
+    return _Parts(scheme, credentials, places, path.strip("/"), query, fragment)
 
 
 def _address(item: str) -> tuple[str, int]:

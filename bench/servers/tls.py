@@ -29,8 +29,16 @@ def client_context(endpoint: Endpoint) -> ssl.SSLContext | None:
     return context
 
 
+def trust_store() -> tuple[Path, Path]:
+    """The file and the folder with this machine's authorities, as OpenSSL was built; either may not be there.
+
+    Not `cafile` and `capath`, nor load_default_certs: those are what SSL_CERT_FILE and SSL_CERT_DIR name.
+    """
+    built_in = ssl.get_default_verify_paths()
+    return Path(built_in.openssl_cafile), Path(built_in.openssl_capath)
+
+
 def _believe_this_machine(context: ssl.SSLContext) -> None:
-    built_in = ssl.get_default_verify_paths()  # those that OpenSSL was built with; load_default_certs asks variables
-    file, folder = Path(built_in.openssl_cafile), Path(built_in.openssl_capath)
+    file, folder = trust_store()
     if file.is_file() or folder.is_dir():
         context.load_verify_locations(file if file.is_file() else None, folder if folder.is_dir() else None)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Secret = Literal["user", "password", "tls_ca", "tls_cert", "tls_key"]
+EVERY_SECRET: frozenset[Secret] = frozenset(get_args(Secret))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The adapter contract: what every lock client of the bench does, and what it may answer.
 
-One client is one session with its system. Outcomes that happen in a
-healthy world (`busy`, `timeout`, `lost`, `unknown`, `error`) are values; mistakes of the caller (an empty key, a TTL of
-zero) are exceptions and are raised before anything is sent.
+One client is one session with its system. Outcomes that happen in a healthy world (`busy`, `timeout`, `lost`,
+`unknown`, `error`) are values; mistakes of the caller (an empty key, a TTL of zero) are exceptions and are raised
+before anything is sent.
 """
 
 import secrets

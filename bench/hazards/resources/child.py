@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from bench.errors import LockbenchError
+from bench.servers.surroundings import environment_without
 
 _READY_WITHIN_S = 60.0  # imports on a busy machine
 _ENDS_WITHIN_S = 5.0
@@ -36,7 +37,7 @@ def child_process(module: str, hidden: tuple[str, ...] = ()) -> Iterator[int]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
-            env={name: value for name, value in os.environ.items() if not name.startswith(hidden)},
+            env=environment_without(hidden),
             start_new_session=True,  # Ctrl-C reaches the stage only, which still wants to read the log
         )
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.servers.npm import NODE_OLDEST, installed_version
 from bench.servers.spec import Found, Launch, Missing, Node
+from bench.servers.surroundings import READ_BY_JAVA
 
 DYNALITE = "dynalite@3.2.2"  # the newest that runs on Debian 12's Node.js 18
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -43,9 +44,7 @@ def launch(node: Node, found: Found) -> Launch:
     libraries, jar = f"-Djava.library.path={folder}/DynamoDBLocal_lib", f"{folder}/DynamoDBLocal.jar"
     argv = (found.programs["java"], libraries, "-jar", jar, "-inMemory", "-sharedDb", "-port", port)
     # By variable, not by option: older releases refuse an option that they do not know.
-    return Launch(
-        argv, env={"DDB_LOCAL_TELEMETRY": "0"}, hidden=("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-    )
+    return Launch(argv, env={"DDB_LOCAL_TELEMETRY": "0"}, hidden=READ_BY_JAVA)
 
 
 def engine_of(found: Found) -> str:

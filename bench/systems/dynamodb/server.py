@@ -9,7 +9,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.url import UrlRules
+from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.dynamodb import engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 from bench.systems.dynamodb.lock import DynamoDBLock
@@ -31,7 +31,7 @@ class DynamoDBServers(ServerSpec):
     url_rules = UrlRules(
         schemes={"http": False, "https": True},
         options={"region": "[a-z0-9-]+", "profile": ".+"},
-        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        secrets=EVERY_SECRET,
         nodes_max=1,
     )
 

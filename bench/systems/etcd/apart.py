@@ -7,7 +7,6 @@ made by a thread of the client's own, and the main thread waits for it in C. Els
 arrive only where a greenlet waits, a call is made as it is.
 """
 
-import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -15,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 
 from bench.systems.base import Grant, Refusal
+from bench.systems.gevent_patches import gevent_patches
 
 Answer = Grant | Refusal
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,9 +79,7 @@ class Apart:
     @staticmethod
     def needed() -> bool:
         """Could a signal's handler raise here?"""
-        patches = sys.modules.get("gevent.monkey")
-        patched = patches is not None and patches.is_module_patched("socket")
-        return threading.current_thread() is threading.main_thread() and not patched
+        return threading.current_thread() is threading.main_thread() and gevent_patches() is None
 
     def begin(self, call: Callable[..., Any], *arguments: Any) -> Job:
         """Have a call made, after those that are still under way."""

@@ -10,14 +10,13 @@ etcd forbids pings that are frequent enough for a lease. So what finds out is ou
 """
 
 import os
-import ssl
 import threading
 from pathlib import Path
 
 import grpc
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.tls import client_context
+from bench.servers.tls import client_context, trust_store
 from bench.systems.etcd.grpc_under_gevent import cooperate
 from bench.systems.etcd.member import Member
 
@@ -116,9 +115,7 @@ def _roots_of_the_system() -> bytes:
 
     Raises FileNotFoundError where there is none.
     """
-    paths = ssl.get_default_verify_paths()
-    # As OpenSSL was built. `cafile` and `capath` would be what SSL_CERT_FILE and SSL_CERT_DIR name.
-    file, folder = Path(paths.openssl_cafile), Path(paths.openssl_capath)
+    file, folder = trust_store()
     files = [file] if file.is_file() else sorted(folder.glob("*.[0-9]"))
     roots = b"\n".join(file.read_bytes() for file in files)
     if not roots:

@@ -26,8 +26,8 @@ _REFUSED = (
     grpc.StatusCode.UNIMPLEMENTED,
 )
 # etcd's words for a token that was good and is not any more: its time is over (simple tokens and JWT alike), or users
-# or roles have changed since it was given (server/auth/store.go and api/v3rpc/rpctypes/error.go; the last one until
-# 3.4.3). The call as a whole was refused, so it may be sent again with a new token.
+# or roles have changed since it was given (server/auth/store.go and api/v3rpc/rpctypes/error.go; the last one in older
+# releases). The call as a whole was refused, so it may be sent again with a new token.
 _TOKEN_IS_OLD = (
     "etcdserver: invalid auth token",
     "etcdserver: revision of auth store is old",

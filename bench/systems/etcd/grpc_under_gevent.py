@@ -12,6 +12,8 @@ import sys
 
 import grpc.experimental.gevent
 
+from bench.systems.gevent_patches import gevent_patches
+
 # Threads are made on demand. Two for each client (its call, its keepalive) and one for each channel's streams must fit.
 _POOL_THREADS_MAX = 2_000
 
@@ -20,8 +22,7 @@ _told_in_process: list[int] = []
 
 def cooperate() -> None:
     """Call before each channel is opened; repeats cost nothing. Raises RuntimeError where a call could only hang."""
-    patches = sys.modules.get("gevent.monkey")
-    if patches is None or not patches.is_module_patched("socket"):
+    if gevent_patches() is None:
         return
     if not _told_in_process:
         pool = sys.modules["gevent"].get_hub().threadpool

@@ -13,7 +13,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.url import UrlRules
+from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
@@ -40,7 +40,7 @@ class EtcdServers(ServerSpec):
     compose_port = 2379
     url_rules = UrlRules(
         schemes={"http": False, "https": True, "etcd": None},
-        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        secrets=EVERY_SECRET,
         password_needs_user=True,
     )
 

@@ -88,15 +88,13 @@ class Turn:
         """Leave nothing, whatever was under way; if that fails, or is interrupted as well, the session ends, and it
         with it.
         """
-        gone = False
         try:
             self.cluster.call("txn", messages.vanish_request(self.entry), patient=True)
-            gone = True
         except CallFailed as failed:
             self.session.end(f"a key of it may be left behind: {failed}")
-        finally:
-            if not gone:
-                self.session.end("a key of it may be left behind: its clean-up was interrupted")
+        except BaseException:
+            self.session.end("a key of it may be left behind: its clean-up was interrupted")
+            raise
 
     def delete(self, create_revision: int) -> bool | None:
         """Was our key there, and is it deleted now? None: could not find out; then the session ends, and it with it."""

@@ -25,11 +25,6 @@ NEITHER_FILE_NOR_TICKET: Mapping[str, str] = {
 _hiding = threading.Lock()
 
 
-def without(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment for a program of PostgreSQL."""
-    return {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
-
-
 @contextmanager
 def unheard() -> Iterator[None]:
     """Hide the variables from the calls in the block, and no longer: the environment is the user's. Never waits in it.

@@ -16,7 +16,8 @@ from bench.errors import LockbenchError
 from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.url import UrlRules
+from bench.servers.surroundings import environment_without
+from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.postgres_row import ambient, upkeep, view
 from bench.systems.postgres_row.facts import identity, server_facts
 from bench.systems.postgres_row.schema import create_schema
@@ -59,7 +60,7 @@ class PostgresServers(ServerSpec):
         schemes={"postgres": None, "postgresql": None},
         path="database",
         options={"database": "[^/]+", "sslmode": "disable|allow|prefer|require|verify-ca|verify-full"},
-        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        secrets=EVERY_SECRET,
         nodes_max=1,
     )
     stop_signal: ClassVar[str] = "SIGINT"  # "fast" shutdown: SIGTERM would wait for every client to go
@@ -114,7 +115,7 @@ class PostgresServers(ServerSpec):
         done = subprocess.run(
             [*argv, "--encoding=UTF8", "--no-locale", "--no-instructions"],
             cwd=node.directory,
-            env=ambient.without(os.environ),
+            env=environment_without((ambient.PREFIX,)),
             capture_output=True,
             text=True,
             timeout=_INITDB_WITHIN_S,

@@ -14,7 +14,7 @@ from redis.exceptions import InvalidResponse, RedisError
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.url import UrlRules
+from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.identity import told_to
 from bench.systems.redis import upkeep, view
 from bench.systems.redis.lock import RedisLock
@@ -41,7 +41,7 @@ class RedisServers(ServerSpec):
         schemes={"redis": False, "rediss": True},
         path="db",
         options={"db": r"\d{1,5}", "client_name": "[!-~]+"},
-        secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+        secrets=EVERY_SECRET,
         nodes_max=1,
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 from kazoo.security import CREATOR_ALL_ACL
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.url import UrlRules
+from bench.servers.url import EVERY_SECRET, UrlRules
 
 _ROOT = "/lockbench"
 # One name of a node, as ZooKeeper allows it (PathUtils.validatePath): neither . nor .., none of what cannot be shown.
@@ -15,7 +15,7 @@ URL_RULES = UrlRules(
     schemes={"zookeeper": False, "zk": False, "zookeepers": True, "zks": True},
     path="chroot",
     options={"chroot": f"{_NAME}(?:/{_NAME})*"},
-    secrets=frozenset({"user", "password", "tls_ca", "tls_cert", "tls_key"}),
+    secrets=EVERY_SECRET,
 )
 
 

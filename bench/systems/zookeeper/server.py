@@ -11,6 +11,7 @@ import psutil
 
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.surroundings import READ_BY_JAVA, environment_without
 from bench.systems.identity import told_to
 from bench.systems.zookeeper import link, upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
@@ -19,7 +20,6 @@ TICK_MS = 200  # half of the shortest session a server grants; sessions expire o
 HOME_VARIABLE = "LOCKBENCH_ZOOKEEPER_HOME"  # an unpacked Apache release, used instead of the Debian package
 _DEBIAN_JARS = Path("/usr/share/java")
 _ANSWER_WITHIN_S = 2.0
-_JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")  # variables of whoever runs us
 
 # Java reads zoo.cfg as Latin-1, a backslash in it as an escape, and cannot name a folder that is not in the locale's
 # letters. So its folder is named by way of the one that it was started in.
@@ -87,7 +87,7 @@ class ZooKeeperServers(ServerSpec):
             what = f"zookeeper-<version>.jar in {jars}"
             return Missing(f"{what} ({HOME_VARIABLE} names it)" if home else what, install)
         try:
-            plain = {name: value for name, value in os.environ.items() if name not in _JAVA_OPTIONS}
+            plain = environment_without(READ_BY_JAVA)
             ask_version = [java, "-version"]
             asked = subprocess.run(ask_version, env=plain, capture_output=True, text=True, timeout=20, check=True)
         except (OSError, subprocess.SubprocessError) as failure:
@@ -133,7 +133,7 @@ class ZooKeeperServers(ServerSpec):
                 "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                 f"{folder}/zoo.cfg",
             ),
-            hidden=_JAVA_OPTIONS,
+            hidden=READ_BY_JAVA,
         )
 
     def prove(self, node: Node, pid: int | None) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from kazoo.handlers.threading import SequentialThreadingHandler
 
 from bench.systems.clock import Clock
+from bench.systems.gevent_patches import gevent_patches
 
 _PING = -2  # the request number that the protocol reserves for pings
 _CONNECT = 0  # a connect request has none; its first field, the protocol version 0, stands where the number would
@@ -193,19 +194,13 @@ def _events(poll: Any, read: list[Any], write: list[Any], wait_ms: float) -> dic
     return dict(poller.poll(wait_ms))
 
 
-def _gevent_patches() -> Any:
-    """gevent's record of what it patched, or None. Asked of what is loaded, so that nothing here imports gevent."""
-    patches = sys.modules.get("gevent.monkey")
-    return patches if patches is not None and patches.is_module_patched("socket") else None
-
-
 def _unpatched_poll() -> Any:
-    patches = _gevent_patches()
+    patches = gevent_patches()
     return patches.get_original("select", "poll") if patches else None
 
 
 def _kazoo_handler() -> Any:
-    if _gevent_patches():
+    if gevent_patches():
         from kazoo.handlers.gevent import SequentialGeventHandler
 
         return SequentialGeventHandler()
