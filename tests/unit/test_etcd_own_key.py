@@ -39,7 +39,7 @@ class Queue:
     def __init__(self, endpoint: Endpoint, what: str) -> None:
         self.endpoint = endpoint
         self.key = key = "".join(filter(str.isalpha, what))
-        self.gateway = Gateway(*endpoint.addresses[0], 5.0, {}, tls=False)
+        self.gateway = Gateway(endpoint, 5.0)
         self.holder, self.waiter = (
             EtcdLock.open(endpoint, ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=CALL_MS)) for _ in range(2)
         )
@@ -141,7 +141,7 @@ def test_a_holder_whose_key_is_deleted_is_told_why_and_its_other_grants_live(end
         assert isinstance(struck, Grant)
         assert isinstance(other, Grant)
         everything = Entry(struck.key, 0, "")
-        Gateway(*endpoint.addresses[0], 5.0, {}, tls=False).delete(everything.queue, everything.queue_end)
+        Gateway(endpoint, 5.0).delete(everything.queue, everything.queue_end)
         told = client.renew(struck)
         assert isinstance(told, Refusal)
         assert told.outcome is Outcome.LOST

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Node, NotReady
 from bench.systems.etcd.gateway import Gateway, NoAnswer, Status
 from bench.systems.zookeeper import four_letter
@@ -15,7 +16,7 @@ def _of_etcd(nodes: Sequence[Node], quorum: int) -> str:
     told: dict[str, Status] = {}
     for node in nodes:
         try:
-            told[node.name] = Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}, tls=False).status()
+            told[node.name] = Gateway(Endpoint(((node.host, node.port),)), _ANSWER_WITHIN_S).status()
         except NoAnswer:
             continue
     for name, status in told.items():

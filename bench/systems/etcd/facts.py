@@ -20,7 +20,7 @@ def read(cluster: Cluster, endpoint: Endpoint, within_ms: int) -> ServerFacts:
         members = cluster.call("member_list", etcdrpc.MemberListRequest()).members
         # etcd's API does not show its flags. But it counts its own fdatasyncs of the log, and with unsafe-no-fsync
         # there are none; joining the cluster alone takes some.
-        fsyncs = Gateway(host, port, within_ms / 1000, endpoint.secrets, endpoint.tls).metric(_FSYNCS)
+        fsyncs = Gateway(endpoint.at(((host, port),)), within_ms / 1000).metric(_FSYNCS)
     except (CallFailed, NoAnswer) as silent:
         raise ConnectionError(f"etcd at {host}:{port} does not tell its facts: {silent}") from silent
     told = {None: "not told", 0.0: "off"}.get(fsyncs, "on")

@@ -32,13 +32,18 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """`within_s` bounds each request. `secrets` and `tls` are the endpoint's."""
+    """Speaks to the first address of `endpoint`. `within_s` bounds each request."""
 
-    host: str
-    port: int
+    endpoint: Endpoint
     within_s: float
-    secrets: Mapping[str, str]
-    tls: bool
+
+    @property
+    def host(self) -> str:
+        return self.endpoint.addresses[0][0]
+
+    @property
+    def port(self) -> int:
+        return self.endpoint.addresses[0][1]
 
     def status(self) -> Status:
         """Answered from the member's own memory: needs no quorum."""
@@ -88,8 +93,8 @@ class Gateway:
     def _kv(self, call: str, question: Mapping[str, str | bool]) -> Mapping[str, Any]:
         """One call that etcd lets only a user make, where it knows users. Rare, so each fetches a token of its own."""
         headers = {}
-        if "user" in self.secrets:
-            user = {"name": self.secrets["user"], "password": self.secrets.get("password", "")}
+        if "user" in self.endpoint.secrets:
+            user = {"name": self.endpoint.secrets["user"], "password": self.endpoint.secrets.get("password", "")}
             headers = {"Authorization": str(self._post("/v3/auth/authenticate", user).get("token", ""))}
         return self._post(f"/v3/kv/{call}", question, headers)
 
@@ -117,7 +122,7 @@ class Gateway:
         return content
 
     def _connection(self) -> HTTPConnection:
-        context = client_context(Endpoint(((self.host, self.port),), {}, self.secrets, self.tls))
+        context = client_context(self.endpoint)
         if context is None:
             return HTTPConnection(self.host, self.port, timeout=self.within_s)
         return HTTPSConnection(self.host, self.port, timeout=self.within_s, context=context)

@@ -165,7 +165,7 @@ def _without_etcd_variables() -> tuple[str, ...]:
 
 
 def _gateway(node: Node) -> Gateway:
-    return Gateway(node.host, node.port, _ANSWER_WITHIN_S, {}, tls=False)
+    return Gateway(Endpoint(((node.host, node.port),)), _ANSWER_WITHIN_S)
 
 
 def _listens(pid: int, port: int) -> bool:

@@ -54,4 +54,4 @@ def _queue_of(key: str) -> Entry:
 
 
 def _gateway(endpoint: Endpoint) -> Gateway:
-    return Gateway(*endpoint.addresses[0], _WITHIN_S, endpoint.secrets, endpoint.tls)
+    return Gateway(endpoint, _WITHIN_S)

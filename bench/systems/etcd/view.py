@@ -28,7 +28,7 @@ def read(endpoint: Endpoint) -> Mapping[str, float]:
     total: dict[str, float] = {}
     for host, port in endpoint.addresses:
         try:
-            samples = Gateway(host, port, _WITHIN_S, endpoint.secrets, endpoint.tls).samples()
+            samples = Gateway(endpoint.at(((host, port),)), _WITHIN_S).samples()
         except NoAnswer as silent:
             raise ConnectionError(f"etcd at {host}:{port} does not show its metrics: {silent}") from silent
         for name, value in _member(samples).items():

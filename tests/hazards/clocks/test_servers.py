@@ -14,6 +14,7 @@ from bench.hazards.clocks.observed import NotTold, seen_offset
 from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.clocks.server_clock import OFFSET_MS_MAX, ServerClock
+from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Node
 from bench.servers.state import NodeState
 from bench.servers.supervisor import Supervisor
@@ -227,7 +228,7 @@ def test_a_zookeeper_session_outlives_an_hour_of_wall_time(supervisor: Superviso
 
 def test_an_etcd_lease_loses_nothing_by_an_hour_of_wall_time(supervisor: Supervisor) -> None:
     nodes = nodes_of(supervisor, "etcd")
-    gateway = Gateway(nodes[0].node.host, nodes[0].node.port, 5.0, {}, tls=False)
+    gateway = Gateway(Endpoint(((nodes[0].node.host, nodes[0].node.port),)), 5.0)
     lease = gateway._post("/v3/lease/grant", {"TTL": "60"})["ID"]
     key = base64.b64encode(b"clock").decode()
     gateway._post("/v3/kv/put", {"key": key, "value": key, "lease": lease})
