@@ -26,8 +26,8 @@ BAD_CLIENTS = [
 ]
 # (system of the registry that is unsound on purpose, check that its difference breaks, what it must complain of)
 UNSOUND = [
-    ("redis-plain-delete", "stale_grant_changes_nothing", "after a stale release, should hold"),
-    ("redis-plain-delete", "expired_holder_changes_nothing", "after a late release, should hold"),
+    ("redis-plain-delete", "stale_grant_changes_nothing", "the release of a grant that another followed succeeded"),
+    ("redis-plain-delete", "expired_holder_changes_nothing", "a release after another took the key said"),
 ]
 MINORITY = "a_minority_may_be_unreachable"
 

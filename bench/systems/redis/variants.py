@@ -13,10 +13,21 @@ from bench.systems.redis.session import UnfitServer
 class PlainDeleteRedisLock(RedisLock):
     """Releases by a plain DEL, as often printed: whoever holds the key by then loses it to a holder that came late."""
 
+    _deleted: Released | Refusal
+
+    def release(self, grant: Grant) -> Released | Refusal:
+        """As printed: whether the lease was over counts for nothing, and the answer is what the DEL did."""
+        super().release(grant)
+        return self._deleted
+
     def _release(self, grant: Grant) -> Released | Refusal:
+        self._deleted = self._delete(names(grant.key)[0])
+        return self._deleted
+
+    def _delete(self, name: str) -> Released | Refusal:
         try:
             self._link.open()
-            deleted = self._link.call(command("DEL", names(grant.key)[0]))
+            deleted = self._link.call(command("DEL", name))
         except (RedisError, UnfitServer) as failure:  # not asked again: the second DEL could free another's lock
             return Refusal(said_or_lost(failure), f"the key may stay until its TTL: {failure}")
         return RELEASED if deleted else Refusal(Outcome.LOST, "the key is gone")
