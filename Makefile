@@ -28,11 +28,8 @@ tables: servers ## measure six systems, break them in the hazard lab, then write
 	$(BIN)/lockbench hazard run all
 	$(BIN)/lockbench report
 
-# These rooms mostly wait, for leases and for servers, so two lines of them go side by side; the others measure, alone.
 test: servers browser lint types ## check style and types, then run all tests, on real servers too
-	printf '%s\n' tests/conformance tests/hazards 'tests/unit tests/systems' 'tests/report tests/servers tests/packaging' | \
-		xargs -L 1 -P 2 $(BIN)/pytest
-	$(BIN)/pytest $(patsubst %,--ignore=tests/%,conformance hazards unit systems report servers packaging)
+	tools/tests.sh $(BIN)/pytest
 
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/

@@ -55,8 +55,6 @@ def test_every_target_is_well_formed(target: str) -> None:
                 "ruff check .",
                 "ruff format --check .",
                 "mypy",
-                "pytest --ignore=tests/conformance --ignore=tests/hazards --ignore=tests/unit --ignore=tests/systems"
-                " --ignore=tests/report --ignore=tests/servers --ignore=tests/packaging",
             ],
         ),
         ("live", ["lockbench servers --yes", "lockbench live"]),
@@ -70,15 +68,37 @@ def test_a_target_runs_its_commands_in_order(target: str, commands: list[str]) -
     assert [line.removeprefix(".venv/bin/") for line in shown.splitlines() if line.startswith(".venv/bin/")] == commands
 
 
-def test_no_room_of_tests_is_left_out() -> None:
-    """What the last pytest ignores is what ran before it, side by side, and whose failure make sees."""
-    shown = make("--dry-run", "test").stdout
-    beside = shown[shown.index("printf") : shown.index("xargs")] + "xargs"
+@pytest.fixture
+def pytests(tmp_path: Path) -> Path:
+    """A stand-in for pytest: it says how it was called, leaves a file in its folder, and ends as it is told."""
+    stand_in = tmp_path / "pytest"
+    stand_in.write_text("""#!/bin/sh
+echo "pytest $*"
+if [ -n "${PYTEST_DEBUG_TEMPROOT:-}" ]; then touch "$PYTEST_DEBUG_TEMPROOT/left" && echo "$PYTEST_DEBUG_TEMPROOT"; fi
+case "$*" in *-n*) exit "$WAITING" ;; *) exit "$MEASURING" ;; esac
+""")
+    stand_in.chmod(0o755)
+    return stand_in
+
+
+@pytest.mark.parametrize(("waiting", "measuring"), [(0, 0), (1, 0), (0, 1), (2, 5)])
+def test_all_tests_are_run_and_a_failure_of_any_is_told(pytests: Path, waiting: int, measuring: int) -> None:
+    """What the last pytest ignores is what ran before it, on several workers."""
+    done = subprocess.run(
+        [ROOT / "tools/tests.sh", pytests],
+        env={**os.environ, "WAITING": str(waiting), "MEASURING": str(measuring)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == (measuring or waiting)
+    beside, alone = re.findall(r"^pytest (.*)$", done.stdout, re.MULTILINE)
     rooms = re.findall(r"tests/\w+", beside)
     assert rooms
     assert all((ROOT / room).is_dir() for room in rooms)
-    assert re.findall(r"--ignore=(\S+)", shown) == rooms
-    assert beside.index("xargs") < shown.index("--ignore")
+    assert re.findall(r"--ignore=(\S+)", alone) == rooms
+    assert not [folder for folder in re.findall(r"^/.*$", done.stdout, re.MULTILINE) if Path(folder).exists()]
 
 
 def test_jupyter_is_allowed_to_be_root_only_for_root() -> None:

@@ -20,18 +20,21 @@ class OneRedis:
 
     def __init__(self, folder: Path, *settings: str) -> None:
         folder.mkdir(parents=True)
-        (port,) = free_ports(1)  # 10 000 above it lies the port of a cluster's bus, which must exist too
+        port, bus_port = free_ports(2)
         found = SPEC.find()
         assert isinstance(found, Found), f"{found}: these tests need the real server"
         self.node = Node("redis", {"client": port}, folder)
         (self.launch,) = SPEC.prepare([self.node], found)
         with (folder / "redis.conf").open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in settings)
+            # Else a cluster's bus is 10 000 above the port, where any client of this machine may have its own.
+            file.writelines(f"{line}\n" for line in (f"cluster-port {bus_port}", *settings))
         self.start()
 
     def start(self) -> None:
         assert isinstance(self.launch, Launch)
-        self.process = subprocess.Popen(self.launch.argv, stdout=subprocess.DEVNULL)
+        log = self.node.directory / "redis.out"
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(self.launch.argv, stdout=out)
         give_up = time.monotonic() + DEADLINE_S
         while True:
             try:
@@ -39,7 +42,7 @@ class OneRedis:
                 return
             except NotReady:
                 assert time.monotonic() < give_up, "the server did not come up"
-                assert self.process.poll() is None, "the server ended"
+                assert self.process.poll() is None, log.read_text()
                 time.sleep(0.01)  # pace: between two looks, bounded by the deadline
 
     def kill(self) -> None:

@@ -82,11 +82,14 @@ def test_a_waiter_thrown_out_leaves_nothing(
     def throw(_: int, __: FrameType | None) -> None:
         raise thrown
 
+    def acquire_with_alarm() -> None:
+        signal.setitimer(signal.ITIMER_REAL, after_ms / 1e3)
+        waiter.acquire(key, TTL_MS, 5_000, WATCH)
+
     before = signal.signal(signal.SIGALRM, throw)
     try:
-        signal.setitimer(signal.ITIMER_REAL, after_ms / 1e3)
         with pytest.raises(thrown):
-            waiter.acquire(key, TTL_MS, 5_000, WATCH)
+            acquire_with_alarm()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

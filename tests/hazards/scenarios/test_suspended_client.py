@@ -3,11 +3,12 @@
 import pytest
 
 from bench.hazards.scenario import ActorPart, load_scenario
-from bench.records.hazards import HazardHistory
+from bench.records.hazards import HazardHistory, Scalar
 from tests.hazards.scenarios.conftest import Play
 
 pytestmark = pytest.mark.servers
 SYSTEMS = load_scenario("suspended-client").systems
+PLAYS = 4  # of the control: in a few trials the network is faster than the first write
 # PostgreSQL enforces no lease: a suspended holder goes on to hold the row, and nobody else is granted it.
 LEASED = tuple(name for name in SYSTEMS if name != "postgres-row")
 
@@ -40,13 +41,16 @@ def test_nobody_wakes_up_as_the_holder(play: Play, system: str) -> None:
 @pytest.mark.parametrize("system", LEASED)
 def test_a_client_whose_clock_stood_still_is_caught(play: Play, system: str) -> None:
     """The control: with the clock that adapters had, it believes on, and its write reaches the resource."""
-    history, checked = play("suspended-client", system, actors={"holder": ActorPart(suspension_uncounted=True)})
-    staged(history)
-    caught = [judged for judged in checked.trials if judged.stale_writes]
-    assert len(caught) == len(checked.trials)
-    accepted = {
-        trial.parameters["fence"]: [one.accepted for one in judged.stale_writes]
-        for trial, judged in zip(history.trials, checked.trials, strict=True)
-    }
-    assert accepted[False] == [True]
-    assert accepted[True] == ([True] if system == "redlock" else [False]), "redlock has no token to be refused by"
+    caught: dict[Scalar, list[bool]] = {}
+    for _ in range(PLAYS):
+        history, checked = play("suspended-client", system, actors={"holder": ActorPart(suspension_uncounted=True)})
+        staged(history)
+        for trial, judged in zip(history.trials, checked.trials, strict=True):
+            if judged.stale_writes:
+                caught[trial.parameters["fence"]] = [one.accepted for one in judged.stale_writes]
+            else:  # a keep-alive was answered before the write: the servers told it, and its clock was not asked
+                assert [one.ended_by for one in trial.beliefs if one.actor == "holder"] == ["lost"]
+        if len(caught) == 2:
+            break
+    # redlock has no token to be refused by
+    assert caught == {False: [True], True: [system == "redlock"]}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Run all tests: first those that mostly wait, for leases and for servers, on three workers; then those that measure, alone.
+#
+#     tools/tests.sh PYTEST
+#
+# Their folders are in memory where there is room: a write that a busy disk keeps for a second would meet their time limits.
+set -eu
+
+pytest=$1
+waiting='tests/hazards tests/conformance tests/report tests/unit tests/systems tests/servers tests/packaging tests/commands
+    tests/campaign tests/analysis tests/records tests/structure'
+enough_kib=12000000
+
+if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge "$enough_kib" ] 2>/dev/null; then
+    PYTEST_DEBUG_TEMPROOT=$(mktemp -d /dev/shm/lockbench-tests.XXXXXX)
+    export PYTEST_DEBUG_TEMPROOT
+    trap 'rm -rf "$PYTEST_DEBUG_TEMPROOT"' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+fi
+
+failed=0
+"$pytest" -n 3 $waiting || failed=$?
+"$pytest" $(printf -- '--ignore=%s ' $waiting) || failed=$?
+exit "$failed"
