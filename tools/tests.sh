@@ -7,8 +7,8 @@
 set -eu
 
 pytest=$1
-waiting='tests/hazards tests/conformance tests/report tests/unit tests/systems tests/servers tests/packaging tests/commands
-    tests/campaign tests/analysis tests/records tests/structure'
+waiting='tests/hazards tests/conformance tests/load tests/report tests/unit tests/systems tests/servers tests/commands
+    tests/packaging tests/campaign tests/analysis tests/records tests/structure'
 enough_kib=12000000
 
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge "$enough_kib" ] 2>/dev/null; then

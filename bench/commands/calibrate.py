@@ -12,7 +12,6 @@ from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
 from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
 from bench.records.store import write_atomically
-from bench.report.calibration import COLUMNS, line_texts, rounded
 from bench.servers.supervisor import Supervisor
 
 _BUSY_SHARE = 0.25
@@ -84,6 +83,8 @@ def document(calibration: Calibration) -> dict[str, Any]:
 
 
 def _line_document(line: Line) -> dict[str, Any]:
+    from bench.report.calibration import rounded
+
     tree = line.model_dump(mode="json", exclude={"explanation"} if line.met is not False else None)
     values = line.values
     numbers = {"median": line.median, "min": min(values), "max": max(values)}
@@ -92,6 +93,8 @@ def _line_document(line: Line) -> dict[str, Any]:
 
 
 def _show(calibration: Calibration) -> None:
+    from bench.report.calibration import COLUMNS, line_texts
+
     table = Table(title=f"The instrument beside native tools and its budgets: medians of {calibration.pairs} (range)")
     for column in COLUMNS:
         table.add_column(column, overflow="fold")

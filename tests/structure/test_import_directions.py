@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,3 +102,11 @@ def test_notebooks_read_and_show_only() -> None:
         assert rooms <= {"analysis", "report", "records"}, f"{path.name} imports {rooms}"
         assert not {module.split(".")[0] for module in modules} & (LOAD_ONLY | CLIENT_LIBRARIES), path.name
         assert all(cell["execution_count"] is None and not cell["outputs"] for cell in cells), f"clear {path.name}"
+
+
+def test_the_command_starts_without_what_only_some_of_it_needs() -> None:
+    """They take a second of processor time: a command imports what computes, draws or drives load when it does that."""
+    heavy = {"pandas", "scipy", "pyarrow", "matplotlib", "IPython", "nbconvert", *LOAD_ONLY, *CLIENT_LIBRARIES}
+    told = "import sys, bench.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True)
+    assert heavy.isdisjoint(done.stdout.split())
