@@ -226,7 +226,7 @@ def test_a_server_that_came_up_all_the_same_is_told(machine: Path) -> None:
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
     (machine / "bin/apt-get").write_text(
         f'#!/bin/sh\n{FAKES["apt-get"]}\nsetsid "{program}" 60 >/dev/null 2>&1 &\necho $! >"$MACHINE/pid"\n'
-        f"until grep -q daemon /proc/$!/cmdline; do :; done\n",
+        f'until [ "$(readlink /proc/$!/exe)" = "{program}" ]; do :; done\n',
         encoding="utf-8",
     )
     try:
