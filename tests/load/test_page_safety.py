@@ -110,7 +110,9 @@ def test_a_field_that_the_form_does_not_show_is_refused(any_page: Page, tmp_path
     body, query = ({**form, **more}, {}) if place == "body" else (form, more)
     answer = any_page.ask("POST", f"/swarm?{urlencode(query)}", own, urlencode(body))
     assert answer.status == 400
-    told = f"{field}: the form has no such field" if place == "body" else "in the body of the request, not in its address"
+    told = (
+        f"{field}: the form has no such field" if place == "body" else "in the body of the request, not in its address"
+    )
     assert told in json.loads(answer.read())["message"]
     assert any_page.stats()["state"] == "ready"
     assert list(tmp_path.iterdir()) == []
