@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,10 +159,15 @@ def family(pid: int) -> list[psutil.Process]:
 
 def ended(watch: int, within_s: float) -> bool:
     """Does the process behind a pidfd end in time?"""
+    return bool(readable([watch], within_s))
+
+
+def readable(descriptors: Iterable[int], within_s: float | None) -> set[int]:
+    """Those that have something to read or are at their end, empty when the time is over; None: as long as it takes."""
     poller = select.poll()  # select() takes no descriptor above 1 023, and a load process has thousands
-    poller.register(watch, select.POLLIN)
-    ready = poller.poll(within_s * 1000)
-    return bool(ready)
+    for descriptor in descriptors:
+        poller.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poller.poll(None if within_s is None else within_s * 1000)}
 
 
 def reap(pid: int) -> None:

@@ -87,6 +87,7 @@ class Listener:
                 return
 
     def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)  # else accept(2) waits on, and keeps the number of a descriptor
         self._socket.close()
 
 

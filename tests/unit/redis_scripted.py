@@ -75,4 +75,5 @@ class ScriptedRedis:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # else accept(2) waits on, and keeps the number of a descriptor
         self._listener.close()

@@ -9,7 +9,6 @@ every server of the lab, stopped ones included, and ends. (Actors need no guardi
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 from pathlib import Path
 
 from bench.errors import LockbenchError
+from bench.servers.process import readable
 from bench.servers.state import HomeBusy, exclusive
 from bench.servers.supervisor import Supervisor
 
@@ -52,8 +52,8 @@ class Guardian:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._ears = self._process.stdin
-        ready, _, _ = select.select([self._process.stdout], [], [], _STARTED_WITHIN_S)
-        if not ready or self._process.stdout.readline() != _WATCHING:
+        told = readable([self._process.stdout.fileno()], _STARTED_WITHIN_S)
+        if not told or self._process.stdout.readline() != _WATCHING:
             self._process.kill()
             self._process.wait()
             raise LockbenchError(f"the hazard lab's guardian did not start: see {log_path}")
@@ -112,7 +112,7 @@ def _dismissed(lab: int) -> bool:
     ears, heard, dead = sys.stdin.fileno(), b"", False
     os.set_blocking(ears, False)
     while True:
-        ready, _, _ = select.select([ears] if dead else [ears, lab], [], [], 0 if dead else None)
+        ready = readable([ears] if dead else [ears, lab], 0 if dead else None)
         if ears in ready:
             if not (chunk := os.read(ears, 65_536)):
                 break

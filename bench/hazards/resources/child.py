@@ -5,7 +5,6 @@ that pipe, so the kernel ends the child's input when the stage ends in whatever 
 """
 
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from bench.errors import LockbenchError
+from bench.servers.process import readable
 from bench.servers.surroundings import environment_without
 
 _READY_WITHIN_S = 60.0  # imports on a busy machine
@@ -51,7 +51,7 @@ def _port(process: "subprocess.Popen[bytes]", module: str, said: IO[bytes]) -> i
     deadline = time.monotonic() + _READY_WITHIN_S
     line = b""
     while not line.endswith(b"\n"):
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+        ready = readable([process.stdout.fileno()], max(0.0, deadline - time.monotonic()))
         heard = os.read(process.stdout.fileno(), 64) if ready else b""
         if not heard:
             said.seek(0)
