@@ -5,20 +5,20 @@
     source = "native"                      # or compose, url; default: the first that works
     first_port = 16379                     # native: ports from here on instead of free ones
 
-The same from the environment: LOCKBENCH_REDIS_URL, LOCKBENCH_REDIS_SOURCE. Secrets from the environment only:
-LOCKBENCH_REDIS_USER, LOCKBENCH_REDIS_PASSWORD, LOCKBENCH_REDIS_TLS_CA, LOCKBENCH_REDIS_TLS_CERT and
-LOCKBENCH_REDIS_TLS_KEY (the last three are paths).
+The same from the environment: LOCKBENCH_REDIS_URL, LOCKBENCH_REDIS_SOURCE; either puts aside what the file says against
+it. Secrets from the environment only: LOCKBENCH_REDIS_USER, LOCKBENCH_REDIS_PASSWORD, LOCKBENCH_REDIS_TLS_CA,
+LOCKBENCH_REDIS_TLS_CERT and LOCKBENCH_REDIS_TLS_KEY (the last three are paths).
 """
 
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 from urllib.parse import parse_qsl, unquote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
@@ -27,6 +27,8 @@ from bench.servers.url import Secret, UrlRules
 SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
 _SECRETS: tuple[str, ...] = get_args(Secret)
 _TLS_FILES = tuple(name for name in _SECRETS if name.startswith("tls_"))
+_LAID_OVER = ("url", "source")  # fields of the file that the environment may replace
+_STARTED = ("native", "compose")  # sources of servers that are not the user's own
 _NAME, _SIX = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?", r"[0-9A-Fa-f:.]+"
 _ADDRESS = re.compile(rf"(?:(?P<name>{_NAME})|\[(?P<six>{_SIX})\]):(?P<port>[0-9]{{1,5}})")
 
@@ -51,6 +53,16 @@ class ServerSettings(BaseModel):
             raise ValueError("a password does not belong in a URL here: set LOCKBENCH_<SYSTEM>_PASSWORD instead")
         return url
 
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.url is not None and self.source in _STARTED:
+            raise ValueError(f"source is {self.source!r}, and a url is named as well: keep one of them")
+        if self.first_port is not None and self.url is not None:
+            raise ValueError("first_port is for servers that are started here, and a url is named: keep one of them")
+        if self.first_port is not None and self.source in ("compose", "url"):
+            raise ValueError(f"first_port is for native servers, and source is {self.source!r}: keep one of them")
+        return self
+
 
 class Settings(BaseModel):
     """All of lockbench.toml, the environment already laid over it."""
@@ -58,6 +70,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     servers: Mapping[str, ServerSettings] = Field(default_factory=dict)
+    _variables: frozenset[str] = PrivateAttr(frozenset())  # the names of those that are set, not what they hold
 
     @field_validator("servers")
     @classmethod
@@ -69,6 +82,22 @@ class Settings(BaseModel):
 
     def of(self, server_set: str) -> ServerSettings:
         return self.servers.get(server_set, ServerSettings())
+
+    def refuse_unused(self, server_set: str, source: str, used: Collection[str]) -> None:
+        """Raise SettingsError for a variable of this set of which its servers, from `source`, make no use.
+
+        `used` names those that they do, beside the URL, the source, and the secrets that a URL goes with.
+        """
+        secrets = [_variable(server_set, secret) for secret in _SECRETS]
+        known = [*(_variable(server_set, field) for field in _LAID_OVER), *secrets]
+        for name in sorted(self._variables - set(used)):
+            if name.startswith(_variable(server_set, "")) and name not in known:
+                raise SettingsError(f"{name} is not known here: choose from {', '.join(known)}")
+            if name in secrets and source != "url":
+                raise SettingsError(
+                    f"{name} is for servers of your own, and these are not ({source}): name yours in {known[0]}, or "
+                    f"unset {name}"
+                )
 
 
 def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str, str] = os.environ) -> Settings:
@@ -82,16 +111,41 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
     servers = tree.setdefault("servers", {})
     if isinstance(servers, dict):
         for name in SERVER_SETS:
-            for field in ("url", "source"):
-                value = environment.get(f"LOCKBENCH_{name.upper()}_{field.upper()}")
-                if value and isinstance(servers.setdefault(name, {}), dict):
-                    servers[name][field] = value
+            told = {field: environment.get(_variable(name, field)) for field in _LAID_OVER}
+            if any(told.values()) and isinstance(servers.setdefault(name, {}), dict):
+                _lay_over(name, {field: value for field, value in told.items() if value}, servers[name])
     try:
-        return Settings.model_validate(tree)
+        settings = Settings.model_validate(tree)
     except ValidationError as wrong:
         first = wrong.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{path}: {place}: {first['msg']}") from wrong
+        _, name, field = (*(str(part) for part in first["loc"]), "", "", "")[:3]
+        where = _variable(name, field)
+        place = where if environment.get(where) else f"{path}: " + ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{place}: {first['msg']}") from wrong
+    settings._variables = frozenset(name for name, value in environment.items() if value)
+    return settings
+
+
+def _variable(server_set: str, field: str) -> str:
+    return f"LOCKBENCH_{server_set.upper()}_{field.upper()}"
+
+
+def _lay_over(server_set: str, told: Mapping[str, str], mine: dict[str, Any]) -> None:
+    """The environment wins: a URL over the file's source, a source over the file's URL, and both over its port.
+
+    Raises SettingsError where the two of the environment contradict each other.
+    """
+    source = told.get("source")
+    if "url" in told:
+        if source in _STARTED:
+            url, beside = _variable(server_set, "url"), _variable(server_set, "source")
+            raise SettingsError(f"{beside} is {source!r}, and {url} names servers of your own: unset one of them")
+        mine.pop("source", None)
+    if source in _STARTED:
+        mine.pop("url", None)
+    if "url" in told or source in ("compose", "url"):
+        mine.pop("first_port", None)
+    mine.update(told)
 
 
 def endpoint_from_url(

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.url import UrlRules
+from bench.servers.url import Secret, UrlRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class ServerSpec(ABC):
     compose_services: ClassVar[tuple[str, ...]]  # the same nodes in docker-compose.yml, in node order
     compose_port: ClassVar[int]  # the client port inside the container
     url_rules: ClassVar[UrlRules]  # what is honoured of a URL of the user's own servers
+    compose_secrets: ClassVar[frozenset[Secret]] = frozenset()  # those that docker-compose.yml reads as well
+    program_variable: ClassVar[str] = ""  # LOCKBENCH_<SET>_…, where one says which programs to start
     ready_within_s: ClassVar[float] = 30.0
     stop_signal: ClassVar[str] = "SIGTERM"
 

@@ -150,9 +150,17 @@ class Supervisor:
         source = self.source(spec)
         if isinstance(source, Missing):
             raise _needs(spec, source)
+        self._check_variables(spec, source)
         if source == "url":
             self._foreign_endpoint(spec)
         return source
+
+    def _check_variables(self, spec: ServerSpec, source: str) -> None:
+        """Raise SettingsError for a variable of this set of which servers from there make no use."""
+        used = {spec.program_variable}
+        if source == "compose":
+            used |= {f"LOCKBENCH_{spec.name.upper()}_{secret.upper()}" for secret in spec.compose_secrets}
+        self.settings.refuse_unused(spec.name, source, used)
 
     def _claim_ports(self, specs: Sequence[ServerSpec]) -> None:
         """Raise PortTaken for the first of all chosen ports that is taken, by one of these sets or by somebody else."""
@@ -170,6 +178,9 @@ class Supervisor:
         source, states = known
         if "url" in (source, self.source(spec)):
             return None  # the user's own servers are looked at afresh each time
+        if self.settings.of(spec.name).source not in ("auto", source):
+            return None  # others are asked for by now
+        self._check_variables(spec, source)
         try:
             proven = tuple(replace(state, identity=self._prove(spec, source, state)) for state in states)
         except (NotReady, WrongServer, compose.ComposeError):
@@ -261,6 +272,10 @@ class Supervisor:
 
     def _start_containers(self, specs: Sequence[ServerSpec]) -> None:
         """Have the containers up, and note those that did not run before: only they are ours to stop again."""
+        for spec in specs:
+            known = StateFile(self.home, spec.name).read()
+            if known is not None and known[0] == "native":
+                self._stop_strays(spec)
         before = {spec.name: compose.containers(spec.compose_services, running=True) for spec in specs}
         try:
             compose.up([service for spec in specs for service in spec.compose_services])
@@ -318,7 +333,24 @@ class Supervisor:
         known = StateFile(self.home, spec.name).read()
         if known is None:
             raise NotRunning(f"{spec.title} is not up: start it with `lockbench up {spec.name}`")
-        return self._running(spec, *known)
+        source, states = known
+        self._check_variables(spec, source)
+        self._check_named(spec, source, states)
+        return self._running(spec, source, states)
+
+    def _check_named(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> None:
+        """Raise NotRunning where the settings name others by now than those that were brought up."""
+        settings = self.settings.of(spec.name)
+        asked = "url" if settings.url is not None else settings.source
+        same = asked == source or (asked == "auto" and source != "url")
+        if same and source == "url":
+            at = tuple((state.node.host, state.node.port) for state in states)
+            same = self._foreign_endpoint(spec).addresses == at
+        if not same:
+            raise NotRunning(
+                f"what is up of {spec.title} ({source}) is not what the settings name now: "
+                f"`lockbench up {spec.name}` brings that up"
+            )
 
     def endpoint(self, spec: ServerSpec) -> Endpoint:
         """How clients reach the running set."""

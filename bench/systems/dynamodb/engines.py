@@ -15,6 +15,7 @@ from bench.servers.surroundings import READ_BY_JAVA
 DYNALITE = "dynalite@3.2.2"  # the newest that runs on Debian 12's Node.js 18
 CHECKOUT = Path(__file__).resolve().parents[3]
 STORAGE = "memory"
+FOLDER_VARIABLE = "LOCKBENCH_DYNAMODB_LOCAL_DIR"  # an unpacked DynamoDB Local, used instead of dynalite
 # Instead of dynalite's own command line. That listens on every address of the machine, and nobody needs a password; and
 # a client that is cut off while it sends ends it, since dynalite throws the connection's error at the whole process.
 _SERVE = """
@@ -28,8 +29,8 @@ require(folder)().listen(Number(port), host, () => console.log(`dynalite listens
 
 
 def find() -> Found | Missing:
-    """DynamoDB Local where `LOCKBENCH_DYNAMODB_LOCAL_DIR` names its folder, else dynalite."""
-    told = os.environ.get("LOCKBENCH_DYNAMODB_LOCAL_DIR")
+    """DynamoDB Local where LOCKBENCH_DYNAMODB_LOCAL_DIR names its folder, else dynalite."""
+    told = os.environ.get(FOLDER_VARIABLE)
     return _find_dynamodb_local(Path(told).resolve()) if told else _find_dynalite()
 
 
@@ -55,8 +56,8 @@ def engine_of(found: Found) -> str:
 def _find_dynamodb_local(folder: Path) -> Found | Missing:
     if not (folder / "DynamoDBLocal.jar").is_file():
         return Missing(
-            f"DynamoDBLocal.jar in {folder} (where LOCKBENCH_DYNAMODB_LOCAL_DIR points)",
-            "unpack DynamoDB Local there, or unset LOCKBENCH_DYNAMODB_LOCAL_DIR to use dynalite",
+            f"DynamoDBLocal.jar in {folder} (where {FOLDER_VARIABLE} points)",
+            f"unpack DynamoDB Local there, or unset {FOLDER_VARIABLE} to use dynalite",
         )
     java = _program("java")
     if java is None:

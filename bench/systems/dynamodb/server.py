@@ -34,6 +34,7 @@ class DynamoDBServers(ServerSpec):
         secrets=EVERY_SECRET,
         nodes_max=1,
     )
+    program_variable: ClassVar[str] = engines.FOLDER_VARIABLE
 
     def find(self) -> Found | Missing:
         return engines.find()

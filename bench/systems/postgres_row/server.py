@@ -17,7 +17,7 @@ from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.surroundings import environment_without
-from bench.servers.url import EVERY_SECRET, UrlRules
+from bench.servers.url import EVERY_SECRET, Secret, UrlRules
 from bench.systems.postgres_row import ambient, upkeep, view
 from bench.systems.postgres_row.facts import identity, server_facts
 from bench.systems.postgres_row.schema import create_schema
@@ -63,6 +63,8 @@ class PostgresServers(ServerSpec):
         secrets=EVERY_SECRET,
         nodes_max=1,
     )
+    compose_secrets: ClassVar[frozenset[Secret]] = frozenset({"password"})
+    program_variable: ClassVar[str] = "LOCKBENCH_POSTGRES_BIN"
     stop_signal: ClassVar[str] = "SIGINT"  # "fast" shutdown: SIGTERM would wait for every client to go
 
     def find(self) -> Found | Missing:
@@ -229,7 +231,7 @@ def _wait_for_orphans(node: Node) -> None:
 
 def _folders() -> Iterator[Path]:
     """Where server programs may be: as told, else Debian's versions, what is in the path, this environment's."""
-    told = os.environ.get("LOCKBENCH_POSTGRES_BIN")
+    told = os.environ.get(PostgresServers.program_variable)
     if told:
         yield Path(told)
         return

@@ -72,6 +72,7 @@ class ZooKeeperServers(ServerSpec):
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
     url_rules = link.URL_RULES
+    program_variable: ClassVar[str] = HOME_VARIABLE
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
 
     def find(self) -> Found | Missing:
