@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import UnusableFile, check_files
 from bench.servers.url import Secret, UrlRules
 
 SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
@@ -185,15 +186,16 @@ def endpoint_from_url(
     if ("tls_cert" in secrets) != ("tls_key" in secrets):
         raise SettingsError(f"{prefix}TLS_CERT and {prefix}TLS_KEY only work together: set both, or neither")
     tls_files = [name for name in _TLS_FILES if name in secrets]
-    for name in tls_files:
-        if Path(secrets[name]).is_dir() or not os.access(secrets[name], os.R_OK):
-            raise SettingsError(f"{prefix}{name.upper()}: {secrets[name]!r} is not a file that can be read")
     if tls_files and rules.schemes.get(parts.scheme) is False:
         secure = [scheme for scheme, tls in rules.schemes.items() if tls]
         instead = f"write {secure[0]}:// or unset the variable" if secure else "unset the variable"
         raise SettingsError(
             f"{prefix}URL says {parts.scheme}://, which is not encrypted, and {prefix}TLS_… is set: {instead}"
         )
+    try:
+        check_files({name: secrets[name] for name in tls_files}, rules.key_is_private)
+    except UnusableFile as bad:
+        raise SettingsError(f"{prefix}{bad.secret.upper()}: {bad}") from bad
     return Endpoint(addresses, options, secrets, tls=bool(rules.schemes.get(parts.scheme)) or bool(tls_files))
 
 

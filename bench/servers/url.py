@@ -22,4 +22,5 @@ class UrlRules:
     options: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[Secret] = frozenset()
     password_needs_user: bool = False
+    key_is_private: bool = False  # the system's client refuses a tls_key that others may read
     nodes_max: int | None = None  # addresses in one URL; None: as many as there are

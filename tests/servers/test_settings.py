@@ -8,6 +8,7 @@ from bench.servers.endpoint import Endpoint
 from bench.servers.settings import SERVER_SETS, SettingsError, endpoint_from_url, load_settings
 from bench.servers.url import UrlRules
 from bench.systems.registry import SYSTEMS
+from tests.certificates import Authority
 
 
 def write(tmp_path: Path, text: str) -> Path:
@@ -78,8 +79,7 @@ def test_the_user_of_a_url_is_the_user() -> None:
 
 
 def test_tls_is_asked_for_by_a_scheme_or_by_any_variable_of_it(tmp_path: Path) -> None:
-    pem = tmp_path / "x.pem"
-    pem.touch()
+    pem = Authority(tmp_path).sign("client").both
     assert read("dbs://h:1").tls
     assert read("h:1", tls_ca=str(pem)).tls
     assert read("db://h:1", tls_cert=str(pem), tls_key=str(pem)).tls

@@ -17,6 +17,7 @@ from bench.servers.settings import SettingsError, endpoint_from_url
 from bench.systems.postgres_row import ambient
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.postgres_row.session import Session, WrongEnd
+from tests.certificates import Authority
 from tests.unit.postgres_server import Server
 
 WITHIN_S = 10.0
@@ -176,10 +177,10 @@ CONTRADICTIONS |= {
 
 def endpoint_of(listening: socket.socket, query: str, files: set[str], folder: Path, scheme: str) -> Endpoint:
     environment = {"LOCKBENCH_POSTGRES_PASSWORD": "hunter2", "LOCKBENCH_POSTGRES_USER": "someone"}
+    file = Authority(folder).sign("client").both if files else folder
     for name in files:
-        (folder / name).write_text("no PEM")
-        (folder / name).chmod(0o600)
-        environment[f"LOCKBENCH_POSTGRES_{name.upper()}"] = str(folder / name)
+        file.chmod(0o600)
+        environment[f"LOCKBENCH_POSTGRES_{name.upper()}"] = str(file)
     url = f"{scheme}127.0.0.1:{listening.getsockname()[1]}/db{query}"
     return endpoint_from_url("postgres", url, PostgresServers.url_rules, environment)
 

@@ -17,6 +17,7 @@ from botocore.exceptions import (
 from urllib3.exceptions import HTTPError
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import with_files
 from bench.systems import aws
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def shared_client(endpoint: Endpoint, call_timeout_ms: int) -> "DynamoDBClient":
     identity = (os.getpid(), scheme, host, port, call_timeout_ms, *parts)
     with _making:
         if identity not in _clients:
+            with_files(endpoint)
             _clients[identity] = aws.client(
                 "dynamodb",
                 f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}",

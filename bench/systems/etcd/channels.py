@@ -16,7 +16,7 @@ from pathlib import Path
 import grpc
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.tls import client_context, trust_store
+from bench.servers.tls import trust_store, with_files
 from bench.systems.etcd.grpc_under_gevent import cooperate
 from bench.systems.etcd.member import Member
 
@@ -100,7 +100,7 @@ def _open(address: tuple[str, int], endpoint: Endpoint) -> grpc.Channel:
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if not endpoint.tls:
         return grpc.insecure_channel(target, options=_OPTIONS)
-    client_context(endpoint)  # gRPC takes an empty file for none, and says nothing of one that is no certificate
+    with_files(endpoint)  # gRPC takes an empty file for none, and says nothing of one that is no certificate
     try:
         pem = {name: Path(path).read_bytes() for name, path in endpoint.secrets.items() if name.startswith("tls_")}
         roots = pem["tls_ca"] if "tls_ca" in pem else _roots_of_the_system()

@@ -61,6 +61,7 @@ class PostgresServers(ServerSpec):
         path="database",
         options={"database": "[^/]+", "sslmode": "disable|allow|prefer|require|verify-ca|verify-full"},
         secrets=EVERY_SECRET,
+        key_is_private=True,  # libpq's own rule
         nodes_max=1,
     )
     compose_secrets: ClassVar[frozenset[Secret]] = frozenset({"password"})

@@ -19,6 +19,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.tls import with_files
 from bench.systems.postgres_row import ambient
 
 if TYPE_CHECKING:
@@ -268,9 +269,10 @@ def _poll(pg: "PGconn") -> int:
 
 
 def _conninfo(endpoint: Endpoint) -> dict[str, str | int | None]:
-    """libpq's parameters for an endpoint, each of them given, so that none comes from elsewhere. Raises WrongEnd."""
+    """libpq's parameters for an endpoint, each of them given: none comes from elsewhere. Raises ConnectionError."""
     host, port = endpoint.addresses[0]
     options, secrets = endpoint.options, endpoint.secrets
+    with_files(endpoint)
     files = {"sslrootcert": "tls_ca", "sslcert": "tls_cert", "sslkey": "tls_key"}
     return {
         **ambient.NEITHER_FILE_NOR_TICKET,
