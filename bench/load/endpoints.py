@@ -13,6 +13,7 @@ from bench.errors import LockbenchError
 from bench.load.options import BadOptions, LoadSettings
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import NotRunning, Supervisor
+from bench.servers.surroundings import check_names
 from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.registry import System
 from bench.systems.wait import Wait
@@ -32,7 +33,10 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
     text = environment.get(variable_of(entry), "")
     if text:
         try:
-            return Endpoint.from_tree(json.loads(text)) if text.startswith("{") else Endpoint(_read_addresses(text))
+            if text.startswith("{"):
+                return Endpoint.from_tree(json.loads(text))
+            check_names(addresses := _read_addresses(text), environment)
+            return Endpoint(addresses)
         except (ValueError, KeyError, TypeError) as wrong:
             name = variable_of(entry)
             raise NoEndpoint(f"{name} is neither host:port,host:port nor an endpoint as JSON: {wrong}") from None

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.surroundings import check_names
 from bench.servers.tls import UnusableFile, check_files
 from bench.servers.url import Secret, UrlRules
 
@@ -161,6 +162,7 @@ def endpoint_from_url(
     try:
         parts = _parts(url)
         addresses = tuple(_address(item) for item in parts.places.split(","))
+        check_names(addresses, environment)
         options = _options(parts, rules)
         if rules.nodes_max is not None and len(addresses) > rules.nodes_max:
             raise ValueError(f"{len(addresses)} addresses, and {rules.nodes_max} is the most")

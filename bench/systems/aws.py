@@ -13,6 +13,8 @@ from botocore.loaders import Loader
 from botocore.plugin import PluginContext, reset_plugin_context, set_plugin_context
 from botocore.session import Session
 
+from bench.servers.surroundings import unseen
+
 # Everything that a botocore session looks up, at the value that it has where nothing is set. `s3` and `proxies_config`
 # are sections of ~/.aws/config.
 _UNSET = {name: default for name, (_, _, default, _) in BOTOCORE_DEFAUT_SESSION_VARIABLES.items()} | {
@@ -47,7 +49,7 @@ def client(
     # No proxy, and a user agent of our own: botocore's tells where it is run.
     fixed = Config(proxies={}, user_agent="lockbench")
     try:
-        with _without_plugins():
+        with _without_plugins(), unseen(("SSLKEYLOGFILE",)):  # a file to which TLS keys would be written
             return session.create_client(
                 service,
                 region_name=region,

@@ -13,16 +13,16 @@ import os
 import threading
 from pathlib import Path
 
-import grpc
-
 from bench.servers.endpoint import Endpoint
 from bench.servers.tls import trust_store, with_files
+from bench.systems.etcd.grpc_alone import alone, grpc
 from bench.systems.etcd.grpc_under_gevent import cooperate
 from bench.systems.etcd.member import Member
 
 _OPTIONS = (
     ("grpc.enable_retries", 0),  # a call is sent once; what it may have done is decided by the adapter
     ("grpc.enable_http_proxy", 0),  # the environment's proxy is for the web, not for a lock server
+    ("grpc.address_http_proxy_enabled_addresses", ""),  # and neither is GRPC_ADDRESS_HTTP_PROXY's, which is another
     ("grpc.use_local_subchannel_pool", 1),  # a channel opened anew is a new connection, without the old one's back-off
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),  # how long one attempt to connect may take
@@ -99,15 +99,17 @@ def _open(address: tuple[str, int], endpoint: Endpoint) -> grpc.Channel:
     host, port = address
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if not endpoint.tls:
-        return grpc.insecure_channel(target, options=_OPTIONS)
+        with alone():
+            return grpc.insecure_channel(target, options=_OPTIONS)
     with_files(endpoint)  # gRPC takes an empty file for none, and says nothing of one that is no certificate
     try:
         pem = {name: Path(path).read_bytes() for name, path in endpoint.secrets.items() if name.startswith("tls_")}
         roots = pem["tls_ca"] if "tls_ca" in pem else _roots_of_the_system()
     except OSError as unreadable:
         raise ConnectionError(f"etcd at {target} is to be reached by TLS: {unreadable}") from unreadable
-    credentials = grpc.ssl_channel_credentials(roots, pem.get("tls_key"), pem.get("tls_cert"))
-    return grpc.secure_channel(target, credentials, options=_OPTIONS)
+    with alone():
+        credentials = grpc.ssl_channel_credentials(roots, pem.get("tls_key"), pem.get("tls_cert"))
+        return grpc.secure_channel(target, credentials, options=_OPTIONS)
 
 
 def _roots_of_the_system() -> bytes:

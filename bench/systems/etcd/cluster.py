@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import grpc
-
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.etcd import channels
 from bench.systems.etcd.channels import Line
+from bench.systems.etcd.grpc_alone import grpc
 from bench.systems.etcd.stubs import etcdrpc
 
 # With these etcd (or gRPC, before sending) refused the call as a whole. Any other failure may have left it on its way:

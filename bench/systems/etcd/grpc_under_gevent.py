@@ -10,8 +10,7 @@ gevent itself is never imported here: when nobody has done so, there is nothing 
 import os
 import sys
 
-import grpc.experimental.gevent
-
+from bench.systems.etcd.grpc_alone import grpc
 from bench.systems.gevent_patches import gevent_patches
 
 # Threads are made on demand. Two for each client (its call, its keepalive) and one for each channel's streams must fit.

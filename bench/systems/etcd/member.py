@@ -1,7 +1,6 @@
 """The calls to one etcd member that a lock needs, from etcd3's generated stubs."""
 
-import grpc
-
+from bench.systems.etcd.grpc_alone import grpc
 from bench.systems.etcd.stubs import etcdrpc
 
 

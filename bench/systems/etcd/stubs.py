@@ -18,9 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
-from google.protobuf.message_factory import GetMessageClass
+from bench.servers.surroundings import unseen
+from bench.systems.etcd import grpc_alone  # noqa: F401 - etcd3's own import of gRPC must not be the first
+
+with unseen(("PROTOCOL_BUFFERS_PYTHON_",)):  # chooses another implementation, which costs more processor time
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+    from google.protobuf.message_factory import GetMessageClass
 
 _PACKAGE = "etcd3.etcdrpc"
 _MODULES = ("kv_pb2", "auth_pb2", "rpc_pb2")  # each needs only those before it

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from grpc import StatusCode
-
 from bench.systems.base import Outcome, Refusal
 from bench.systems.etcd import messages
 from bench.systems.etcd.apart import Cut
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
+from bench.systems.etcd.grpc_alone import grpc
 from bench.systems.etcd.messages import Place
 from bench.systems.etcd.session import NS_PER_MS, Session
 from bench.systems.etcd.stubs import etcdrpc
@@ -142,4 +141,4 @@ class Turn:
                 if answer is None or answer.events or answer.compact_revision:
                     return
                 if answer.canceled:
-                    raise CallFailed(self.cluster.address, StatusCode.PERMISSION_DENIED, answer.cancel_reason)
+                    raise CallFailed(self.cluster.address, grpc.StatusCode.PERMISSION_DENIED, answer.cancel_reason)

@@ -6,11 +6,12 @@ into the start-up packet. So libpq sees none of these variables, and each file h
 """
 
 import os
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from psycopg import pq
+
+from bench.servers.surroundings import unseen
 
 PREFIX = "PG"  # of all of libpq's variables, and of the server's and initdb's
 _NO_FILE = os.devnull + "/none"  # below something that is no folder
@@ -22,21 +23,8 @@ NEITHER_FILE_NOR_TICKET: Mapping[str, str] = {
     **({"require_auth": "!gss,!sspi"} if "require_auth" in _KNOWN else {}),  # libpq 16 and later
     "gssencmode": "disable",  # also another round trip at every connect, for an encryption that nobody set up
 }
-_hiding = threading.Lock()
 
 
-@contextmanager
-def unheard() -> Iterator[None]:
-    """Hide the variables from the calls in the block, and no longer: the environment is the user's. Never waits in it.
-
-    The lock keeps one thread from putting back what another's call must not see. There is none where nothing is set.
-    """
-    if not any(name.startswith(PREFIX) for name in os.environ):
-        yield
-        return
-    with _hiding:
-        hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(PREFIX)}
-        try:
-            yield
-        finally:
-            os.environ.update(hidden)
+def unheard() -> AbstractContextManager[None]:
+    """Hide the variables from the calls in the block, which must not wait."""
+    return unseen((PREFIX,))
