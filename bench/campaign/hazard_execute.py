@@ -58,7 +58,9 @@ def run_hazards(
     """
     with exclusive(supervisor.home, "campaign"):
         store.require_room(campaign.campaign_id)
-        require_servers(supervisor.home, _server_specs(campaign.runs, _scenarios_of(campaign.runs)))
+        specs = _server_specs(campaign.runs, _scenarios_of(campaign.runs))
+        supervisor.check_variables(specs)
+        require_servers(supervisor.home, specs)
         progress("looking at this machine")
         folder = store.start_hazards(campaign, capture_environment(supervisor.home))
         with folder.held():

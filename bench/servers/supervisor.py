@@ -155,6 +155,12 @@ class Supervisor:
             self._foreign_endpoint(spec)
         return source
 
+    def check_variables(self, specs: Sequence[ServerSpec]) -> None:
+        """Raise SettingsError for the first variable of one of these sets that nothing would make use of."""
+        for spec in specs:
+            source = self.source(spec)
+            self._check_variables(spec, "native" if isinstance(source, Missing) else source)
+
     def _check_variables(self, spec: ServerSpec, source: str) -> None:
         """Raise SettingsError for a variable of this set of which servers from there make no use."""
         used = {spec.program_variable}
