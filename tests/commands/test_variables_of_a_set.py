@@ -189,3 +189,19 @@ def test_servers_that_are_up_are_not_measured_in_place_of_those_that_are_named(
     with pytest.raises(refusal, match=f"lockbench up {name}|LOCKBENCH_{name.upper()}_") as told:
         Supervisor.default().endpoint(SPECS[name])
     assert "hunter2" not in str(told.value)
+
+
+@pytest.mark.parametrize(("before", "now"), [("native", "compose"), ("compose", "native")])
+@pytest.mark.parametrize("name", SERVER_SETS)
+def test_servers_of_one_source_give_way_to_those_of_another(
+    name: str, before: str, now: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They still prove themselves. Nobody would stop them later: the record of them is written over."""
+    monkeypatch.setenv(f"LOCKBENCH_{name.upper()}_SOURCE", now)
+    monkeypatch.setattr(type(SPECS[name]), "prove", lambda *_: "as it was")
+    monkeypatch.setattr(compose, "container", lambda *_: "a container")
+    supervisor = Supervisor.default()
+    recorded(supervisor.home, name, before)
+    with pytest.raises(Started):
+        supervisor.up([SPECS[name]])
+    assert StateFile(supervisor.home, name).read() is None
