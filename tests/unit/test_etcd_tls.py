@@ -18,6 +18,7 @@ from tests.unit.etcd_server import etcd
 
 TTL_MS = 5_000
 OPTIONS = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=10_000)
+FEW_TRIES = ClientOptions(ttl_ms=TTL_MS, call_timeout_ms=2_000)  # a refusal is told when the time is over
 
 
 @dataclass
@@ -60,12 +61,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         yield Servers({"tls": tls, "mutual": mutual, "misnamed": misnamed_port, "plain": plain}, files)
 
 
-def _everything(servers: Servers, server: str, scheme: str, **variables: str) -> None:
+def _everything(servers: Servers, options: ClientOptions, server: str, scheme: str, **variables: str) -> None:
     """All the ways in which the bench connects to an etcd of the user's."""
     environment = {f"LOCKBENCH_ETCD_TLS_{name.upper()}": str(servers.files[file]) for name, file in variables.items()}
     url = f"{scheme}127.0.0.1:{servers.ports[server]}"
     endpoint = endpoint_from_url("etcd", url, EtcdServers.url_rules, environment)
-    with EtcdLock.open(endpoint, OPTIONS) as client:
+    with EtcdLock.open(endpoint, options) as client:
         assert client.server_facts().version
         grant = client.acquire("key", TTL_MS, 0, Wait("try"))
         assert isinstance(grant, Grant), grant
@@ -75,29 +76,32 @@ def _everything(servers: Servers, server: str, scheme: str, **variables: str) ->
         assert upkeep.erase(endpoint, "key").startswith("deleted 0 keys")
 
 
-Attempt = Callable[[Servers], None]
+Attempt = Callable[[Servers, ClientOptions], None]
 TRUSTED: dict[str, tuple[str, Attempt]] = {
-    "https and the CA": ("other ca", lambda at: _everything(at, "tls", "https://", ca="ca")),
-    "only the CA": ("other ca", lambda at: _everything(at, "tls", "", ca="ca")),
-    "etcd:// and the CA": ("other ca", lambda at: _everything(at, "tls", "etcd://", ca="ca")),
-    "https and the system's trust store": ("ca", lambda at: _everything(at, "tls", "https://")),
-    "a certificate and the system's trust store": ("ca", lambda at: _everything(at, "tls", "", cert="cert", key="key")),
+    "https and the CA": ("other ca", lambda *at: _everything(*at, "tls", "https://", ca="ca")),
+    "only the CA": ("other ca", lambda *at: _everything(*at, "tls", "", ca="ca")),
+    "etcd:// and the CA": ("other ca", lambda *at: _everything(*at, "tls", "etcd://", ca="ca")),
+    "https and the system's trust store": ("ca", lambda *at: _everything(*at, "tls", "https://")),
+    "a certificate and the system's trust store": (
+        "ca",
+        lambda *at: _everything(*at, "tls", "", cert="cert", key="key"),
+    ),
     "a certificate that is asked for": (
         "other ca",
-        lambda at: _everything(at, "mutual", "https://", ca="ca", cert="cert", key="key"),
+        lambda *at: _everything(*at, "mutual", "https://", ca="ca", cert="cert", key="key"),
     ),
-    "no TLS where there is none": ("ca", lambda at: _everything(at, "plain", "http://")),
+    "no TLS where there is none": ("ca", lambda *at: _everything(*at, "plain", "http://")),
 }
 REFUSED: dict[str, tuple[str, Attempt]] = {
-    "a CA that the system does not know": ("other ca", lambda at: _everything(at, "tls", "https://")),
-    "another CA than was named": ("ca", lambda at: _everything(at, "tls", "https://", ca="other ca")),
-    "a certificate for another address": ("ca", lambda at: _everything(at, "misnamed", "https://", ca="ca")),
-    "no certificate where one is asked for": ("ca", lambda at: _everything(at, "mutual", "https://", ca="ca")),
-    "TLS where there is none": ("ca", lambda at: _everything(at, "plain", "https://", ca="ca")),
-    "TLS by a variable where there is none": ("ca", lambda at: _everything(at, "plain", "", ca="ca")),
-    "no TLS where it is spoken": ("ca", lambda at: _everything(at, "tls", "http://")),
-    "a key as the CA": ("ca", lambda at: _everything(at, "tls", "https://", ca="key")),
-    "no trust store": ("gone", lambda at: _everything(at, "tls", "https://")),
+    "a CA that the system does not know": ("other ca", lambda *at: _everything(*at, "tls", "https://")),
+    "another CA than was named": ("ca", lambda *at: _everything(*at, "tls", "https://", ca="other ca")),
+    "a certificate for another address": ("ca", lambda *at: _everything(*at, "misnamed", "https://", ca="ca")),
+    "no certificate where one is asked for": ("ca", lambda *at: _everything(*at, "mutual", "https://", ca="ca")),
+    "TLS where there is none": ("ca", lambda *at: _everything(*at, "plain", "https://", ca="ca")),
+    "TLS by a variable where there is none": ("ca", lambda *at: _everything(*at, "plain", "", ca="ca")),
+    "no TLS where it is spoken": ("ca", lambda *at: _everything(*at, "tls", "http://")),
+    "a key as the CA": ("ca", lambda *at: _everything(*at, "tls", "https://", ca="key")),
+    "no trust store": ("gone", lambda *at: _everything(*at, "tls", "https://")),
 }
 
 
@@ -105,7 +109,7 @@ REFUSED: dict[str, tuple[str, Attempt]] = {
 def test_what_is_trusted_is_spoken_to(servers: Servers, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system_trusts, attempt = TRUSTED[way]
     _let_the_system_trust(servers.files[system_trusts], monkeypatch)
-    attempt(servers)
+    attempt(servers, OPTIONS)
 
 
 @pytest.mark.parametrize("way", REFUSED)
@@ -114,7 +118,7 @@ def test_what_is_not_trusted_is_refused(servers: Servers, way: str, monkeypatch:
     _let_the_system_trust(servers.files[system_trusts], monkeypatch)
     monkeypatch.setenv("SSL_CERT_FILE", str(servers.files["ca"]))  # which would be trusted, and is not asked for
     with pytest.raises((ConnectionError, SettingsError)):  # the second: a file that is of no use to anybody
-        attempt(servers)
+        attempt(servers, FEW_TRIES)
 
 
 def _let_the_system_trust(ca: Path, monkeypatch: pytest.MonkeyPatch) -> None:
