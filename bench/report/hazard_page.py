@@ -25,7 +25,7 @@ from bench.report.hazard_verdicts import (
     window_lines,
     word_of,
 )
-from bench.report.html_parts import bullets, cards, figure_element, page, style_element
+from bench.report.html_parts import bullets, figure_element, page, style_element, table, table_of
 
 _UNDECIDED = "untestable"  # neither green nor red
 _CLASSES = {
@@ -79,7 +79,7 @@ def scenarios_fragment(hazards: HazardEvidence, chosen: Sequence[str] = ()) -> s
 
 
 def verdicts_html(hazards: HazardEvidence) -> str:
-    """Faults by systems; on a phone each fault is a card."""
+    """Faults by systems."""
     told = "".join(_block(block) for block in blocks(hazards))
     if not told:
         return "<p>No run of this campaign says anything about a system under a fault.</p>"
@@ -93,29 +93,21 @@ def _style() -> str:
 
 
 def _block(block: Block) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("Fault", *map(names.title, block.systems)))
     rows = []
     for fault in block.faults:
         cells = []
         for system in block.systems:
-            label = escape(names.title(system), quote=True)
             one = block.cells.get((fault, system))
             if one is None:
-                cells.append(f'<td data-label="{label}" class="absent"><span>{NOTHING}</span></td>')
+                cells.append(f'<td class="absent"><span>{NOTHING}</span></td>')
                 continue
             count = count_words(one)
             small = f" <small>{escape(count)}</small>" if count else ""
             why = escape(one.reason, quote=True)
             kind = _UNDECIDED if few(one) else _CLASSES[one.verdict]
-            cells.append(
-                f'<td data-label="{label}" class="verdict {kind}" title="{why}">'
-                f"<span>{escape(word_of(one))}{small}</span></td>"
-            )
+            cells.append(f'<td class="verdict {kind}" title="{why}"><span>{escape(word_of(one))}{small}</span></td>')
         rows.append(f'<tr><th scope="row">{escape(fault)}</th>{"".join(cells)}</tr>')
-    return (
-        f'<div class="scroll"><table class="cards matrix"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return table_of(("Fault", *map(names.title, block.systems)), rows, "matrix")
 
 
 def _facts(hazards: HazardEvidence) -> str:
@@ -126,11 +118,11 @@ def _facts(hazards: HazardEvidence) -> str:
 def _window(hazards: HazardEvidence) -> Iterable[str]:
     if hazards.window_fits:
         yield f"<h2>The hazard window against pause {MINUS} TTL</h2>"
-        yield cards(WINDOW_HEADER, [(escape(first), *rest) for first, *rest in window_lines(hazards)])
+        yield table(WINDOW_HEADER, [(escape(first), *rest) for first, *rest in window_lines(hazards)])
 
 
 def _reasons(hazards: HazardEvidence) -> str:
-    return cards(REASONS_HEADER, [(escape(first), *rest) for first, *rest in reason_lines(hazards)])
+    return table(REASONS_HEADER, [(escape(first), *rest) for first, *rest in reason_lines(hazards)])
 
 
 def _scenarios(hazards: HazardEvidence, chosen: Sequence[str] = ()) -> str:
@@ -144,5 +136,5 @@ def _scenarios(hazards: HazardEvidence, chosen: Sequence[str] = ()) -> str:
         about = f" <small>{escape(one.fault)}</small>" if one.fault != one.scenario else ""
         told.append(f"<h3>{escape(one.scenario)}{about}</h3>")
         lines = [scenario_cells(one, row) for row in one.rows]
-        told.append(cards(scenario_header(one), [(escape(first), *rest) for first, *rest in lines]))
+        told.append(table(scenario_header(one), [(escape(first), *rest) for first, *rest in lines]))
     return "".join(told)

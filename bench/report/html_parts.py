@@ -38,29 +38,32 @@ def figure_element(drawing: Drawing) -> str:
     return f'<figure class="scroll"><img src="data:image/svg+xml;base64,{encoded}" alt="{words}"></figure>'
 
 
-def cards(header: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
-    """A table whose rows become cards on a phone. The first cell of a row is its heading, as HTML already."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = []
+def table(header: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
+    """A table that scrolls sideways where it is too wide. The first cell of a row is its heading, as HTML already."""
+    lines = []
     for first, *rest in rows:
-        cells = "".join(table_cell(cell, label) for label, cell in zip(header[1:], rest, strict=True))
-        body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+        cells = "".join(table_cell(cell) for cell in rest)
+        lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+    return table_of(header, lines)
+
+
+def table_of(header: Sequence[str], lines: Iterable[str], kind: str = "") -> str:
+    """A table of rows that are HTML already."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    named = f' class="{kind}"' if kind else ""
     return (
-        f'<div class="scroll"><table class="cards"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
+        f'<div class="scroll"><table{named}><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )
 
 
-def table_cell(text: str | Text, label: str = "") -> str:
-    """One cell; `label` names its column where rows are cards."""
-    named = f' data-label="{escape(label, quote=True)}"' if label else ""
+def table_cell(text: str | Text) -> str:
+    """One cell of words, with the marks of their notes."""
     if isinstance(text, str):
-        return f"<td{named}>{escape(text)}</td>"
+        return f"<td>{escape(text)}</td>"
     marks = ",".join(f'<a href="#note-{mark}">{mark}</a>' for mark in text.marks)
     kind = "value" if text.measured else "absent"
-    # One element holds the words and the marks: on a phone the cell is a grid of label and content.
     words = _BOUNDS.sub(r'<span class="bounds">\1</span>', escape(text.words))
-    return f'<td{named} class="{kind}"><span>{words}{f" <sup>{marks}</sup>" if marks else ""}</span></td>'
+    return f'<td class="{kind}"><span>{words}{f" <sup>{marks}</sup>" if marks else ""}</span></td>'
 
 
 def tagged(words: str, tags: Sequence[str]) -> str:

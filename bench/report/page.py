@@ -10,7 +10,7 @@ from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
 from bench.report.hazard_page import verdicts_html
-from bench.report.html_parts import bullets, cards, figure_element, page, table_cell, tagged
+from bench.report.html_parts import bullets, figure_element, page, table, table_cell, table_of, tagged
 from bench.report.table_model import Column, Comparison
 
 _VERDICT_CLASSES = {
@@ -156,12 +156,12 @@ def _numbers(comparison: Comparison) -> str:
         )
         for row in comparison.rows
     ]
-    return cards(header, rows)
+    return table(header, rows)
 
 
 def _costs(comparison: Comparison) -> str:
     titles = [tagged(row.title, row.tags) for row in comparison.rows]
-    cells = cards(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
+    cells = table(costs.HEADER, [(title, *texts) for title, texts in zip(titles, costs.rows(comparison), strict=True)])
     words = escape(costs.EXPLANATION).replace("`answer`", "<em>answer</em>").replace("`execute`", "<em>execute</em>")
     return f"<h2>{escape(costs.TITLE)}</h2><p>{words.replace('`fsync`', '<em>fsync</em>')}</p>{cells}"
 
@@ -169,7 +169,7 @@ def _costs(comparison: Comparison) -> str:
 def _workloads(comparison: Comparison) -> str:
     lines = [(tagged(row.title, row.tags), *rest) for row, rest in workloads_table.rows(comparison)]
     words = escape(workloads_table.EXPLANATION).replace("`rate`", "<em>rate</em>")
-    return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{cards(workloads_table.HEADER, lines)}"
+    return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{table(workloads_table.HEADER, lines)}"
 
 
 def costs_fragment(evidence: Evidence) -> str:
@@ -191,7 +191,7 @@ def _settings(comparison: Comparison) -> str:
         (tagged(row.title, row.tags), row.durability, row.nodes, row.wait, row.source, row.version, row.runs)
         for row in comparison.rows
     ]
-    return cards(header, rows)
+    return table(header, rows)
 
 
 def _claims(evidence: Evidence) -> str:
@@ -213,19 +213,13 @@ def _claim_rows(rows: Iterable[VerdictRow]) -> str:
         kind = "favourable" if row.favourable else _VERDICT_CLASSES[row.verdict]
         lines.append(
             f'<tr><th scope="row">{escape(row.id)} <span class="runs">{escape(row.source)}</span></th>'
-            f'<td data-label="System">{escape(row.system)}</td><td data-label="Claimed">{escape(row.claimed)}</td>'
-            f'<td data-label="Measured" class="value">{escape(row.measured)}</td>'
-            f'<td data-label="Verdict" class="verdict {kind}">{escape(row.shown)}</td>'
-            f'<td data-label="Why">{escape(row.why)}</td>'
-            f'<td data-label="Runs" class="runs">{escape(row.evidence)}</td></tr>'
+            f"<td>{escape(row.system)}</td><td>{escape(row.claimed)}</td>"
+            f'<td class="value">{escape(row.measured)}</td>'
+            f'<td class="verdict {kind}">{escape(row.shown)}</td>'
+            f"<td>{escape(row.why)}</td>"
+            f'<td class="runs">{escape(row.evidence)}</td></tr>'
         )
-    header = "".join(
-        f'<th scope="col">{name}</th>' for name in ("Claim", "System", "Claimed", "Measured", "Verdict", "Why", "Runs")
-    )
-    return (
-        f'<div class="scroll"><table class="cards"><thead><tr>{header}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+    return table_of(("Claim", "System", "Claimed", "Measured", "Verdict", "Why", "Runs"), lines)
 
 
 def _heading(column: Column) -> str:
