@@ -6,9 +6,8 @@ import pytest
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import RELEASED, ClientOptions, Grant, Outcome, Refusal
-from bench.systems.postgres_row import lock as locking
 from bench.systems.postgres_row.lock import PostgresRowLock
-from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
+from bench.systems.postgres_row.session import SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
 from bench.systems.wait import Wait
 
@@ -32,7 +31,7 @@ class FakeTransaction:
     """Does what its script says, one entry an operation: a value to return, or an exception to raise."""
 
     def __init__(self, script: list[Any]) -> None:
-        self.session = FakeSession()
+        self.session, self.said = FakeSession(), False
         self._script = script
 
     def _next(self) -> Any:
@@ -42,6 +41,9 @@ class FakeTransaction:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def as_new(self) -> bool:
+        return self.session.alive() and not self.said
 
     def take(self, key: str, block_ms: int) -> int | None:
         return cast("int | None", self._next())
@@ -155,33 +157,32 @@ def test_a_wait_that_is_over_is_a_timeout_and_any_other_failure_an_error() -> No
     assert refused_as(lock.acquire("k", 1_000, 100, BLOCK)) is Outcome.ERROR  # before its time: an operator did that
 
 
-@pytest.mark.parametrize(("ended", "outcome"), [(True, Outcome.ERROR), (False, Outcome.UNKNOWN)])
-def test_a_lost_reply_is_settled_by_a_new_session(
-    ended: bool, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[Session, Session]] = []
-
-    def end_backend(new: Session, gone: Session, within_s: float) -> bool:
-        asked.append((new, gone))
-        return ended
-
-    monkeypatch.setattr(locking, "end_backend", end_backend)
+def test_a_lost_reply_is_settled_by_a_new_session() -> None:
+    """Which is there only when the old one's end is proven: see `connect`."""
     lock = a_lock(SessionLost("silence"), 9, reconnects=(None,))
     first = lock._transaction.session
-    assert refused_as(lock.acquire("k", 1_000, 0, TRY)) is outcome
-    ((new, gone),) = asked
-    assert gone is first
-    assert new is lock._transaction.session
+    assert refused_as(lock.acquire("k", 1_000, 0, TRY)) is Outcome.ERROR
+    assert lock._transaction.session is not first
     assert granted(lock).token == 9
 
 
-def test_a_server_that_will_not_end_the_old_session_leaves_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end_backend(new: Session, gone: Session, within_s: float) -> bool:
-        raise failure("42501")
-
-    monkeypatch.setattr(locking, "end_backend", end_backend)
-    lock = a_lock(SessionLost("silence"), reconnects=(None,))
+def test_a_server_that_does_not_end_the_old_session_is_asked_again_by_the_next_acquire() -> None:
+    goes_on = ConnectionError("the server did not end this client's last session")
+    lock = a_lock(SessionLost("silence"), 9, reconnects=(goes_on, goes_on, None))
     assert refused_as(lock.acquire("k", 1_000, 0, TRY)) is Outcome.UNKNOWN
+    assert refused_as(lock.acquire("k", 1_000, 0, TRY)) is Outcome.ERROR  # nothing was sent this time
+    assert granted(lock).token == 9
+
+
+def test_a_statement_of_the_holders_own_costs_the_next_acquire_a_new_session() -> None:
+    lock = a_lock(5, None, 6, None, 7, reconnects=(None,))
+    for said in (False, True, False):
+        first = lock._transaction
+        grant = granted(lock)
+        assert (lock._transaction is first) is not (grant.token == 7)
+        cast(FakeTransaction, lock._transaction).said = said
+        if grant.token != 7:
+            assert lock.release(grant) is RELEASED
 
 
 def test_a_lost_reply_and_no_way_to_ask_is_unknown() -> None:

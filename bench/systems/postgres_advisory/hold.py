@@ -4,21 +4,26 @@ import time
 
 from bench.systems.postgres_advisory.numbers import number_of
 from bench.systems.postgres_row.session import Session, StatementFailed, failed
+from bench.systems.postgres_row.statements import COMMIT
 from bench.systems.postgres_row.transaction import LIMIT_MS_MAX, NotHeld, RowTransaction
 
 # MATERIALIZED keeps the two steps apart: the number is locked first, and only then is the token drawn. The statement is
 # a transaction of its own, so a token that moved the sequence's log is on disk before this client is told of it.
 _TAKEN = "WITH held AS MATERIALIZED (SELECT {taking} AS took) SELECT nextval('lockbench.fence') FROM held{only}"
-# The two halves of the number, as pg_locks shows it: of this session, in this database.
-_HELD = """SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock' AND objsubid = 1
-    AND pid = pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+# The two halves of the number, as pg_locks shows it: of this session, in this database. Here and in what lets go, names
+# are told with their schema: a holder may have set another search_path.
+_HELD = """SELECT FROM pg_catalog.pg_locks
+    WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock' AND objsubid = 1
+    AND pid = pg_catalog.pg_backend_pid()
+    AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
     AND classid::bigint = ($1::bigint >> 32) & 4294967295 AND objid::bigint = $1::bigint & 4294967295"""
 STATEMENTS = {
     b"waiting": _TAKEN.format(taking="pg_advisory_lock($1)", only="").encode(),
     b"passing": _TAKEN.format(taking="pg_try_advisory_lock($1)", only=" WHERE took").encode(),
     # All of them: a statement of the holder's own may have taken the number again, and each taking is counted.
-    b"release": b"SELECT pg_advisory_unlock($1), pg_advisory_unlock_all()",
-    b"release all": b"SELECT pg_advisory_unlock_all()",
+    b"release": b"SELECT pg_catalog.pg_advisory_unlock($1), pg_catalog.pg_advisory_unlock_all()",
+    b"release all": b"SELECT pg_catalog.pg_advisory_unlock_all()",
+    b"commit": COMMIT.encode(),
     b"prove": _HELD.encode(),
     b"limit": b"SELECT set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false)",
 }
@@ -29,7 +34,7 @@ class AdvisoryHold(RowTransaction):
 
     def __init__(self, session: Session, call_timeout_ms: int) -> None:
         super().__init__(session, call_timeout_ms)
-        self._limits = None  # there is no lock_timeout yet
+        self._limit_ms = None  # there is no lock_timeout yet
         self._number = b""
 
     def _take(self, key: str, block_ms: int) -> int | None:
@@ -61,10 +66,13 @@ class AdvisoryHold(RowTransaction):
             raise NotHeld("the session does not hold the lock any more: a statement of the holder's own let it go")
 
     def commit(self) -> None:
-        """Let the lock go. Raises NotHeld when the session had it no more."""
-        (released,) = self.session.call((b"release", (self._number,)), within_s=self._call_s)
-        if failed(released):
-            raise StatementFailed(released)
+        """Let the lock go, after a transaction that the holder left open: it may have taken the number as well, for
+        as long as it lasts. Raises NotHeld when the session had the lock no more."""
+        left_open = ((b"commit", ()),) if self.session.in_transaction() else ()
+        *_, released = answers = self.session.call(*left_open, (b"release", (self._number,)), within_s=self._call_s)
+        for answer in answers:
+            if failed(answer):
+                raise StatementFailed(answer)
         if released.get_value(0, 0) != b"t":
             raise NotHeld("the session does not hold the lock any more: a statement of the holder's own let it go")
 

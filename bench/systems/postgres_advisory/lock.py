@@ -30,5 +30,5 @@ class PostgresAdvisoryLock(PostgresRowLock):
     )
 
     def _connect(self) -> None:
-        session = connect(self.endpoint, self.options, STATEMENTS)
-        self._transaction = AdvisoryHold(session, self.options.call_timeout_ms)
+        self._session = connect(self.endpoint, self.options, STATEMENTS, self._session)
+        self._transaction = AdvisoryHold(self._session, self.options.call_timeout_ms)

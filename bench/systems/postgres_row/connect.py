@@ -1,6 +1,5 @@
 """Open a lock's session: who notices a dead peer, and when; the guard of the fence; the prepared statements."""
 
-import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,18 +14,23 @@ _ABLE = "SELECT pg_is_in_recovery(), has_function_privilege('pg_terminate_backen
 _NOT_THERE = ("3F000", "42P01", "42883")  # no such schema, table, function
 
 
-def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[bytes, bytes]) -> Session:
+def connect(
+    endpoint: Endpoint, options: ClientOptions, statements: Mapping[bytes, bytes], instead_of: Session | None = None
+) -> Session:
     """Open a session ready to lock; makes the schema where it is missing. Raises ConnectionError, with the address.
+
+    It takes the place of a client's last session, which may hold something yet: that is closed, and its end proven.
 
     A client whose cable is pulled says no goodbye. Both ends therefore probe an idle connection and give it up after
     about one TTL (the system's own default is two hours), and the server looks after clients that wait in its queue.
     The client gives up one probe earlier: by the time that the row can be another's, it has been told.
     """
+    if instead_of is not None:
+        instead_of.close()
     call_s, server_side, probes = options.call_timeout_ms / 1000, server_settings(options), _probes(options.ttl_ms)
     session = Session.open(
         endpoint,
         call_s,
-        application_name=f"lockbench {uuid.uuid4().hex}",
         keepalives_idle=probes.idle_s,
         keepalives_interval=probes.interval_s,
         keepalives_count=probes.unanswered,
@@ -42,6 +46,8 @@ def connect(endpoint: Endpoint, options: ClientOptions, statements: Mapping[byte
                 raise
             create_schema(session, call_s)
             _make_ready(session, statements, call_s)
+        if instead_of is not None:
+            _end_backend(session, instead_of, call_s)
         ready = True
     except (StatementFailed, ConnectionError) as refused:
         raise ConnectionError(f"PostgreSQL at {endpoint}: {refused}") from refused
@@ -103,18 +109,17 @@ def _probes(ttl_ms: int) -> _Probes:
     return _Probes(idle_s, interval_s, max(1, -(-(ttl_s - idle_s) // interval_s)))
 
 
-def end_backend(session: Session, gone: Session, within_s: float) -> bool:
-    """Through `session`, end the server's side of a session that we closed. True: it, and its transaction, are no more.
+def _end_backend(session: Session, gone: Session, within_s: float) -> None:
+    """Through `session`, end the server's side of a session that we closed. Raises ConnectionError if it goes on.
 
-    The backend is found by process id *and* the name that only this session had: process ids are used again. It leaves
-    `pg_stat_activity` after it has rolled back, so "not there" means that its locks are free.
+    It leaves `pg_stat_activity` after it has rolled back, so "not there" means that its locks are free.
     """
-    rows = session.execute(
+    rows = session.ask(
         "SELECT pg_terminate_backend(pid, $3::bigint) FROM pg_stat_activity "
-        "WHERE pid = $1::int AND application_name = $2",
-        str(gone.backend_pid),
-        gone.application_name,
+        "WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
+        *gone.backend,
         str(int(within_s * 1000 / 2)),
         within_s=within_s,
     )
-    return all(ended == "t" for (ended,) in rows)
+    if any(ended != "t" for (ended,) in rows):
+        raise ConnectionError("the server did not end this client's last session")

@@ -8,7 +8,7 @@ _DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "wal_sync_meth
 
 def identity(session: Session, within_s: float) -> str:
     """The system identifier: made by initdb, kept over restarts, shared with physical replicas only."""
-    ((identifier,),) = session.execute("SELECT system_identifier FROM pg_control_system()", within_s=within_s)
+    ((identifier,),) = session.ask("SELECT system_identifier FROM pg_control_system()", within_s=within_s)
     return str(identifier)
 
 
@@ -16,7 +16,7 @@ def server_facts(session: Session, within_s: float) -> ServerFacts:
     """Ask the server. Raises SessionLost or StatementFailed."""
     settings = {
         str(name): str(setting)
-        for name, setting in session.execute(
+        for name, setting in session.ask(
             "SELECT name, setting FROM pg_settings WHERE name = ANY(string_to_array($1, ','))",
             ",".join(("server_version", *_DURABILITY)),
             within_s=within_s,

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
 from bench.systems.postgres_row import statements
-from bench.systems.postgres_row.connect import connect, end_backend
+from bench.systems.postgres_row.connect import connect
 from bench.systems.postgres_row.facts import server_facts
-from bench.systems.postgres_row.session import SessionLost, StatementFailed
+from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
 from bench.systems.wait import Wait
 
@@ -39,18 +39,17 @@ class PostgresRowLock(LockClient):
     )
     taking: ClassVar[statements.Taking] = statements.SEQUENCE
 
+    _session: Session | None = None
     _held: Grant | None = None
     _closed = False
 
     def _connect(self) -> None:
-        session = connect(self.endpoint, self.options, statements.prepared(self.taking))
-        self._transaction = RowTransaction(session, self.options.call_timeout_ms)
+        self._session = connect(self.endpoint, self.options, statements.prepared(self.taking), self._session)
+        self._transaction = RowTransaction(self._session, self.options.call_timeout_ms)
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         if self._held is not None:
-            raise RuntimeError(
-                "this client holds a grant, and its session holds one at a time: release it, or open a second client"
-            )
+            raise RuntimeError("this session has its one grant: release it, or open a second client")
         if self._closed:
             return Refusal(Outcome.ERROR, "this client is closed")
         end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
@@ -67,10 +66,11 @@ class PostgresRowLock(LockClient):
     def _ask(self, key: str, ttl_ms: int, block_ms: int) -> Grant | Refusal:
         """One attempt, which waits on the server if it is to."""
         try:
-            if not self._transaction.session.alive():  # it held nothing: what follows is not a retry
+            if not self._transaction.as_new():  # nothing was sent for this acquire: what follows is not a retry
                 self._connect()
         except ConnectionError as refused:
             return Refusal(Outcome.ERROR, str(refused))
+        self._begun = ()
         try:
             token = self._transaction.take(key, block_ms)
         except StatementFailed as refused:
@@ -82,16 +82,17 @@ class PostgresRowLock(LockClient):
         self._held = Grant(key, self._next_owner(), token, ttl_ms, deadline_ns=None)
         return self._held
 
+    def _abandon(self) -> None:
+        """The server notices within a second, and rolls back; this client's next acquire sees to that."""
+        self._lose("interrupted")
+
     def _fate(self, reason: str) -> Refusal:
         """An acquire got no answer, and its session is closed. Make sure, by a new session, that it holds nothing."""
-        gone = self._transaction.session
         try:
             self._connect()
-            if end_backend(self._transaction.session, gone, self.options.call_timeout_ms / 1000):
-                return Refusal(Outcome.ERROR, f"{reason}; the server has ended that session")
-        except (ConnectionError, StatementFailed) as unanswered:
-            reason = f"{reason}; then {unanswered}"
-        return Refusal(Outcome.UNKNOWN, reason)
+        except ConnectionError as unanswered:
+            return Refusal(Outcome.UNKNOWN, f"{reason}; then {unanswered}")
+        return Refusal(Outcome.ERROR, f"{reason}; the server has ended that session")
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         """Proves that the lock is held. PostgreSQL enforces no TTL, so there is nothing to prolong."""

@@ -44,7 +44,8 @@ SETTINGS: Mapping[str, str | int] = {
 }
 _TRANSACTION_TIMEOUT_SINCE = 170_000
 # Asked twice, each time in a transaction of its own: a pooler may have another backend answer the second.
-_WHO_ANSWERS = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('lockbench.session', true)"
+_WHO_ANSWERS = """SELECT pid, pg_catalog.current_setting('lockbench.session', true), extract(epoch FROM backend_start)
+    FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())"""
 _LOOKS = 2
 _NO_OPTIONS = "unsupported startup parameter"  # PgBouncer's word; servers know all of ours
 _POOLER = (
@@ -73,17 +74,16 @@ class StatementFailed(Exception):
 class Session:
     """A connection in pipeline mode. Not shared: one caller at a time, except for `alive`, which anyone may ask."""
 
-    def __init__(self, connection: "PGconn", application_name: str) -> None:
+    def __init__(self, connection: "PGconn") -> None:
         self._pg = connection
-        self.application_name = application_name
         self.closed = False
         self.statements = 0  # so many were run by `execute`: each may have ended a transaction or changed a setting
+        self.backend: tuple[str, str] = ("", "")  # process id, and when it began: ids are used again
         # A look that came while a call waits for its answer would read that answer, and the call would wait for ever.
         self._turn = threading.Lock()
         # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
         self._socket = socket.socket(fileno=os.dup(connection.socket))
         self._limit_s = -1.0  # of one wait, as the socket was told last
-        self.backend_pid = connection.backend_pid
 
     @classmethod
     def open(
@@ -115,7 +115,7 @@ class Session:
                 _until_ready(pg.socket, step == pq.PollingStatus.WRITING, deadline)
             pg.nonblocking = 1
             pg.enter_pipeline_mode()
-            session = cls(pg, application_name)
+            session = cls(pg)
             session._prove_direct(endpoint, mark, deadline)
             proven = True
         except TimeoutError:
@@ -136,12 +136,13 @@ class Session:
         if self._pg.server_version >= _TRANSACTION_TIMEOUT_SINCE:  # older ones would refuse it in the options
             self.execute("SELECT set_config('transaction_timeout', '0', false)", within_s=deadline - time.monotonic())
         for _ in range(_LOOKS):
-            ((backend, marked),) = self.execute(_WHO_ANSWERS, within_s=deadline - time.monotonic())
-            if (backend, marked) != (str(self.backend_pid), mark):
+            ((backend, marked, began),) = self.ask(_WHO_ANSWERS, within_s=deadline - time.monotonic())
+            if (backend, marked) != (str(self._pg.backend_pid), mark):
                 found = (
                     "another backend than the connection's own" if marked == mark else "a session without our settings"
                 )
                 raise WrongEnd(f"PostgreSQL at {endpoint}: {found} answers, so {_POOLER}")
+            self.backend = (str(backend), str(began))
 
     def call(self, *commands: Command, within_s: float, prepare: Mapping[bytes, bytes] = NOTHING) -> "list[PGresult]":
         """Prepare statements (usually none), run prepared ones; all in one round trip.
@@ -197,8 +198,12 @@ class Session:
         _check(self.call(within_s=within_s, prepare=statements))
 
     def execute(self, sql: str, *parameters: str, within_s: float) -> list[tuple[str | None, ...]]:
-        """Run one statement; its rows, every cell as text. Raises StatementFailed or SessionLost."""
+        """Run one statement of anybody's, which may leave something behind in the session. As `ask`."""
         self.statements += 1
+        return self.ask(sql, *parameters, within_s=within_s)
+
+    def ask(self, sql: str, *parameters: str, within_s: float) -> list[tuple[str | None, ...]]:
+        """Run one statement of ours; its rows, every cell as text. Raises StatementFailed or SessionLost."""
         values = [parameter.encode() for parameter in parameters]
         _, result = _check(self.call((b"", values), within_s=within_s, prepare={b"": sql.encode()}))
         return [
@@ -230,8 +235,10 @@ class Session:
     def close(self) -> None:
         """End the session, and with it its transaction. Idempotent."""
         self.closed = True
-        self._pg.finish()
-        self._socket.close()
+        try:
+            self._pg.finish()
+        finally:  # interrupted in between, an open descriptor would keep the server's side
+            self._socket.close()
 
     def _await(self, deadline: float) -> None:
         """Until libpq has the next result, or the end of the stream. Raises TimeoutError.

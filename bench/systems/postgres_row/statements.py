@@ -49,6 +49,6 @@ def prepared(taking: Taking) -> dict[bytes, bytes]:
         b"create": CREATE.encode(),
         b"commit": COMMIT.encode(),
         b"rollback": b"ROLLBACK",
-        b"prove": b"SELECT pg_current_xact_id_if_assigned()",
+        b"prove": b"SELECT pg_catalog.pg_current_xact_id_if_assigned()",
         b"limit": b"SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', '0', false)",
     }

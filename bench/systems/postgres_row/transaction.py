@@ -35,10 +35,14 @@ class RowTransaction:
         self.session = session
         self._call_timeout_ms = call_timeout_ms
         self._call_s = call_timeout_ms / 1000
-        # What the server was told last, and after how many statements: at the start of the session, a call's time.
-        self._limits: tuple[int, int] | None = (call_timeout_ms, session.statements)
-        self._proven_at = 0  # so many statements of others had been run when the lock was proven last
+        self._limit_ms: int | None = call_timeout_ms  # what the server was told last: at its start, a call's time
+        self._proven_at = self._began_at = session.statements  # so many had been run when the lock was proven last
         self._id: bytes | None = None
+
+    def as_new(self) -> bool:
+        """May it take a lock? Not once the session has ended, nor once a statement of somebody's own was run on it:
+        what that leaves (a role, settings, another transaction, a copy under way) outlives a transaction."""
+        return self.session.statements == self._began_at and self.session.alive()
 
     def take(self, key: str, block_ms: int) -> int | None:
         """Take the lock, waiting up to `block_ms` for it. The token; None: another has it.
@@ -114,10 +118,10 @@ class RowTransaction:
         self._tell_limits(limit_ms, min(limit_ms, LIMIT_MS_MAX))
 
     def _tell_limits(self, limit_ms: int, *limits_ms: int) -> None:
-        """Tell the server, unless it knows. A statement that was not ours may have told it another."""
-        if self._limits != (limit_ms, self.session.statements):
+        """Tell the server, unless it knows."""
+        if self._limit_ms != limit_ms:
             parameters = [str(each).encode() for each in limits_ms]
             (told,) = self.session.call((b"limit", parameters), within_s=self._call_s)
             if failed(told):
                 raise StatementFailed(told)
-            self._limits = (limit_ms, self.session.statements)
+            self._limit_ms = limit_ms
