@@ -157,6 +157,9 @@ class LockClient(ABC):
         self._sole_use = SoleUse()
         self._owner_prefix = f"{options.client}-{secrets.token_hex(8)}"
         self._grants = 0
+        # Of the acquire under way, what `_abandon` needs to leave nothing of it. An adapter sets it before anything of
+        # it can be on a server; it is plain data, so nothing that interrupts comes between.
+        self._begun: tuple[Any, ...] | None = None
 
     @classmethod
     def open(cls, endpoint: Endpoint, options: ClientOptions | None = None) -> Self:
@@ -187,13 +190,26 @@ class LockClient(ABC):
             raise use.refusal()
         use.under_way = True  # see SoleUse: written out here, so that a grant is never between two calls
         try:
+            if self._begun is not None:
+                self._clean_up()
             answer = self._acquire(key, ttl_ms, timeout_ms, wait)
             if isinstance(answer, Grant):
                 answer.fate.deadline_ns = answer.deadline_ns
+            self._begun = None
             return answer
-        except BaseException:  # raised from outside just now (by a signal's handler): the caller gets no grant
-            if isinstance(answer, Grant):
-                self._release(answer)
+        except BaseException:
+            # Raised from outside just now (by a signal's handler): the caller gets no grant. The clean-up is begun anew
+            # when it is interrupted itself, as by a second Ctrl-C. Whoever insists gets out, and then the next call
+            # does it. Nested and not in a loop, at whose turn a handler may raise.
+            try:
+                self._clean_up(answer)
+            except BaseException:
+                try:
+                    self._clean_up(answer)
+                except BaseException:
+                    self._clean_up(answer)
+                    raise
+                raise
             raise
         finally:
             use.under_way = False
@@ -202,6 +218,7 @@ class LockClient(ABC):
         """Set the remaining lease to `ttl_ms` (default: the grant's own). `lost`: the grant is not ours any more."""
         ttl_ms = grant.ttl_ms if ttl_ms is None else ttl_ms
         check_ttl(ttl_ms)
+        self._clean_up_first()
         fate = grant.fate
         if fate.deadline_ns is not None:  # a shorter lease counts from now on, also if no answer comes to say so
             fate.deadline_ns = min(fate.deadline_ns, self.clock.monotonic_ns() + ttl_ms * 1_000_000)
@@ -220,6 +237,7 @@ class LockClient(ABC):
 
         What is left on the servers of a grant that was said to be lost is freed all the same; the answer is `lost`.
         """
+        self._clean_up_first()
         gone = grant.fate.gone
         answer = self._sole_use.alone(self._release, grant)
         if gone:
@@ -242,6 +260,7 @@ class LockClient(ABC):
     def close(self) -> None:
         """End the session. What this client still holds is freed as the system frees it. Idempotent, and never fails;
         raises ClientMisuse in a forked child and during another call, since it would end a session that is in use."""
+        self._clean_up_first()
         self._sole_use.alone(self._close)
 
     def _lost(self, grant: Grant) -> str | None:
@@ -272,6 +291,23 @@ class LockClient(ABC):
 
     @abstractmethod
     def _release(self, grant: Grant) -> Released | Refusal: ...
+
+    def _abandon(self, *begun: Any) -> object:
+        """Leave nothing of an acquire that was interrupted, given `_begun`. May be called again, and never fails."""
+        raise NotImplementedError(f"{type(self).__name__} sets _begun")
+
+    def _clean_up(self, grant: Grant | Refusal | None = None) -> None:
+        """What of an acquire was begun, or granted, and not told to the caller."""
+        if self._begun is not None:
+            self._abandon(*self._begun)
+            self._begun = None
+        elif isinstance(grant, Grant):
+            self._release(grant)
+
+    def _clean_up_first(self) -> None:
+        """Before another call: of an acquire whose clean-up was interrupted too often."""
+        if self._begun is not None:
+            self._sole_use.alone(self._clean_up)
 
     def _next_owner(self) -> str:
         """A value no other grant has or had, whatever clients are called: label, 64 random bits and a count."""

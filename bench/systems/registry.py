@@ -127,7 +127,7 @@ _ENTRIES = (
         default_wait="poll-20ms-j20", headline=True, tags=("emulator",),
     ),
     _system(
-        "dynamodb", "DynamoDB API, client clock", "ClientClockDynamoDBLock", "DynamoDBServers",
+        "dynamodb", "DynamoDB API, client clock", "client_clock:ClientClockDynamoDBLock", "DynamoDBServers",
         name="dynamodb-client-clock", default_wait="poll-20ms-j20", tags=("emulator",),
     ),
     _system("memory", "In-process mutex", "MemoryLock", None, default_wait="block", tags=("baseline",)),

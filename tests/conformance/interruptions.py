@@ -2,6 +2,7 @@
 
 import random
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ SEED = 20_261_128
 INSTANTS = 5  # of each situation, for each way of waiting and each way of being ended
 WAITING_MS = 120  # whoever waits has joined the queue by now; instants are drawn from the start up to here
 HANDOFF_MS = 30  # when the holder releases, if it does; instants are drawn around it
+# The interpreter looks for signals on entering a function and after a call into C, and calls a profiler there as well.
+LOOKS_FOR_SIGNALS = ("call", "c_return")
+INSTANTS_OF_CLEAN_UP = 40  # among as many of those is the second interruption drawn, from the first on
+GAP_MS = (0.05, 0.6)  # between a second or third interruption and the one before, where it is drawn in time
 INTERRUPTED = "interrupted"
 # Ends an acquire of a key by the actor after so many milliseconds, and says how it ended.
 Attempt = Callable[[Actor, str, float], str]
@@ -38,6 +43,19 @@ def check_interrupted_acquire_leaves_nothing(bench: Harness) -> None:
             _Trials(bench, spawn, partial(_raise_within, kind), f"{kind.__name__} in a wait by {wait}").play()
 
 
+def check_acquire_interrupted_again_leaves_nothing(bench: Harness) -> None:
+    """The same where the clean-up is interrupted as well, once or twice: Ctrl-C was pressed again, or a timer struck
+    after it. Nothing is left then either, be it that another thread or the client's next call sees to it.
+    """
+    for wait in bench.waits:
+        for times in (2, 3):
+            for by_instant in (True, False):
+                spawn = partial(bench.spawn, ttl_ms=LONG_TTL_MS, processes=False, wait=wait)
+                attempt = partial(_raise_within, KeyboardInterrupt, again=times - 1, by_instant=by_instant)
+                how = "at a chosen instant" if by_instant else "soon after"
+                _Trials(bench, spawn, attempt, f"{times} interruptions, the second {how}, in a wait by {wait}").play()
+
+
 def check_killed_greenlet_leaves_nothing(bench: Harness) -> None:
     """The same for a greenlet that is killed within its acquire, as Locust does with users that do not stop in time."""
     for wait in bench.waits:
@@ -45,25 +63,56 @@ def check_killed_greenlet_leaves_nothing(bench: Harness) -> None:
         _Trials(bench, spawn, _kill_greenlet, f"the kill of a greenlet in a wait by {wait}").play()
 
 
-def _raise_within(kind: type[BaseException], actor: Actor, key: str, after_ms: float) -> str:
-    """Raises in the main thread, and only while an acquire is under way there: one that has ended has an answer."""
+def _raise_within(
+    kind: type[BaseException], actor: Actor, key: str, after_ms: float, again: int = 0, by_instant: bool = False
+) -> str:
+    """Raises in the main thread, and only while an acquire is under way there: one that has ended has an answer.
+
+    And `again` so often, counted from the raising before, so that the clean-up is what is struck: after some time, or
+    the first of them at one of the clean-up's instants, which no time would find on a machine that does much else.
+    """
+    draw = random.Random(after_ms)
+    left, instants = again, draw.randrange(INSTANTS_OF_CLEAN_UP)
+
+    def raise_and_go_on() -> None:
+        nonlocal left
+        if left > 0:
+            left -= 1
+            if by_instant and left == again - 1:
+                sys.setprofile(profile)
+            else:
+                timers.append(_signal_after(draw.uniform(*GAP_MS)))
+        raise kind(f"{after_ms:.2f} ms into an acquire")
+
+    def profile(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal instants
+        if event not in LOOKS_FOR_SIGNALS or not _within_an_acquire(frame) or _out_of_reach(frame):
+            return
+        instants -= 1
+        if instants < 0:
+            sys.setprofile(None)
+            raise_and_go_on()
 
     def strike(_signal: int, frame: FrameType | None) -> None:
-        running = {one.f_code for one in _callers(frame)}
-        if any(code.co_filename == store.__file__ for code in running):
-            _signal_after(0.1)  # this store stands for a server, in which nothing is raised for what a client meets
-        elif LockClient.acquire.__code__ in running:
-            raise kind(f"{after_ms:.2f} ms into an acquire")
+        if _out_of_reach(frame):
+            _signal_after(0.1)
+        elif _within_an_acquire(frame):
+            raise_and_go_on()
 
     before = signal.signal(signal.SIGUSR1, strike)
-    timer = _signal_after(after_ms)
+    timers = [_signal_after(after_ms)]
     try:
         return str(actor.ask("acquire", key=key, timeout_ms=PATIENCE_MS)["outcome"])
     except kind:
         return INTERRUPTED
+    except RuntimeError as wrapped:  # threading's own Condition, ended there, unlocks twice
+        assert isinstance(wrapped.__context__, kind), wrapped  # noqa: PT017
+        return INTERRUPTED
     finally:
-        timer.cancel()
-        timer.join()
+        sys.setprofile(None)
+        for timer in timers:
+            timer.cancel()
+            timer.join()
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # one that is late
         signal.signal(signal.SIGUSR1, before)
 
@@ -74,6 +123,17 @@ def _signal_after(after_ms: float) -> threading.Timer:
     timer.daemon = True
     timer.start()
     return timer
+
+
+def _within_an_acquire(frame: FrameType | None) -> bool:
+    return any(one.f_code is LockClient.acquire.__code__ for one in _callers(frame))
+
+
+def _out_of_reach(frame: FrameType | None) -> bool:
+    """In memory's store, which stands for a server, nothing is raised for what a client meets. And what is raised while
+    an object is deleted is swallowed by Python."""
+    codes = [one.f_code for one in _callers(frame)]
+    return any(code.co_filename == store.__file__ or code.co_name == "__del__" for code in codes)
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:

@@ -25,6 +25,7 @@ PLANTED: dict[str, tuple[str, ...]] = {
     "token-repeats": ("tokens_rise",),
     "token-restarts": ("tokens_rise", "tokens_rise_across_expiry", "tokens_rise_after_idle_sessions"),
     "timeout-leaves-entry": ("timeouts_leave_nothing",),
+    "interrupted-again-stays": ("acquire_interrupted_again_leaves_nothing",),
     "interrupted-stays": ("interrupted_acquire_leaves_nothing",),
     "queue-jump": ("queue_order_is_kept",),
     "acquire-hangs": ("timeout_is_kept",),

@@ -10,7 +10,8 @@ from bench.servers.endpoint import Endpoint
 from bench.servers.spec import WrongServer
 from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Outcome, Refusal
-from bench.systems.dynamodb.lock import ClientClockDynamoDBLock, DynamoDBLock
+from bench.systems.dynamodb.client_clock import ClientClockDynamoDBLock
+from bench.systems.dynamodb.lock import DynamoDBLock
 from bench.systems.dynamodb.server import DynamoDBServers
 from bench.systems.wait import Wait
 

@@ -8,7 +8,8 @@ wrote, and so compares two wall clocks.
 from dataclasses import replace
 from typing import ClassVar
 
-from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
+from bench.systems.apart import ApartClient, Cut, Job, apart
+from bench.systems.base import RELEASED, Capabilities, Grant, Outcome, Refusal, Released, ServerFacts
 from bench.systems.dynamodb.calls import ConditionFailed, NoAnswer, NotDone, shared_client
 from bench.systems.dynamodb.item import Clause, Item, LockItems, numbers, texts
 from bench.systems.dynamodb.observed import Observed
@@ -18,7 +19,7 @@ from bench.systems.wait import Wait
 _TABLES_WITHIN_S = 30.0
 
 
-class DynamoDBLock(LockClient):
+class DynamoDBLock(ApartClient):
     """Safe whatever the wall clocks show, as long as monotonic clocks run at about the same rate."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -34,8 +35,10 @@ class DynamoDBLock(LockClient):
         # One conditional update each. Durable never, as far as can be seen: the emulators keep memory, and the service
         # writes to several zones out of its clients' sight. Over a network it has no floor that could be computed here.
     )
-    _closed = False
+    # The owner is the newest attempt's: what is found of it later can only be of this one.
+    _closed, _owner = False, ""
 
+    @apart
     def _connect(self) -> None:
         # A connection may have fallen silent: a renewal over it must fail early enough for another over a new one.
         self._client = shared_client(self.endpoint, max(1, min(self.options.call_timeout_ms, self.options.ttl_ms // 3)))
@@ -45,8 +48,18 @@ class DynamoDBLock(LockClient):
         require_tables(self._client, self.endpoint, _TABLES_WITHIN_S)
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        job = Job(self._take, cut := Cut(), key, ttl_ms, timeout_ms, wait)
+        self._owner, self._begun = "", (job, cut, key)
+        return self._apart.done(job)
+
+    def _abandon(self, job: Job[Grant | Refusal], cut: Cut, key: str) -> None:
+        """After the call under way: an update whose answer nobody waits for could be carried out after its undoing."""
+        self._apart.ended(job, cut, 4 * self.options.call_timeout_ms / 1000)
+        self._apart.do(self._items.undo, key, self._owner)
+
+    def _take(self, cut: Cut, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
-        while not self._closed:
+        while not (self._closed or cut.reason):
             answer = self._ask(key, ttl_ms)
             if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
                 return answer
@@ -54,18 +67,11 @@ class DynamoDBLock(LockClient):
             if left_ns <= 0:
                 return Refusal(Outcome.TIMEOUT, answer.reason)
             self.clock.sleep(min(wait.pause_s(), left_ns / 1e9))
-        return Refusal(Outcome.ERROR, "this client is closed")
+        return Refusal(Outcome.ERROR, cut.reason or "this client is closed")
 
     def _ask(self, key: str, ttl_ms: int) -> Grant | Refusal:
-        """One attempt. The owner's name is new each time, so what is found of it later can only be of this attempt."""
-        owner = self._next_owner()
-        try:
-            return self._ask_as(owner, key, ttl_ms)
-        except BaseException:  # of a signal handler, or the end of a greenlet: nobody else would know of this owner
-            self._items.undo(key, owner)
-            raise
-
-    def _ask_as(self, owner: str, key: str, ttl_ms: int) -> Grant | Refusal:
+        """One attempt. The owner's name is new each time."""
+        self._owner = owner = self._next_owner()
         deadline_ns = self.clock.monotonic_ns() + ttl_ms * 1_000_000
         try:
             item = self._items.take(key, owner, self._free(key), self._lease(ttl_ms))
@@ -104,6 +110,7 @@ class DynamoDBLock(LockClient):
         if item is not None:
             self._observed.note(key, item)
 
+    @apart
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:
         self._renewals += 1
         version = f"{grant.owner}/{self._renewals}"
@@ -123,6 +130,7 @@ class DynamoDBLock(LockClient):
             return Refusal(Outcome.LOST, f"the renewal took longer than its {ttl_ms} ms")
         return replace(grant, ttl_ms=ttl_ms, deadline_ns=deadline_ns)
 
+    @apart
     def _release(self, grant: Grant) -> Released | Refusal:
         try:
             self._items.free(grant.key, grant.owner)
@@ -140,26 +148,8 @@ class DynamoDBLock(LockClient):
     def _close(self) -> None:
         """There is no session to end: what is held stays until its lease is over, as after a crash."""
         self._closed = True
+        self._apart.end()
 
+    @apart
     def _server_facts(self) -> ServerFacts:
         return server_facts(self._client, self.endpoint)
-
-
-class ClientClockDynamoDBLock(DynamoDBLock):
-    """Judges a lease by wall clocks: the holder's when it wrote the expiry, the other's when it compares. Unsafe.
-
-    A client whose clock is ahead takes a lease that is not over; one whose clock is behind waits too long.
-    """
-
-    capabilities: ClassVar[Capabilities] = replace(DynamoDBLock.capabilities, client_clock_matters=True)
-
-    def _free(self, key: str) -> Clause:
-        now_ms = self.clock.wall_ns() // 1_000_000
-        return Clause("attribute_not_exists(holder) OR expires_ms < :now", numbers(now=now_ms))
-
-    def _lease(self, ttl_ms: int) -> Clause:
-        expires_ms = self.clock.wall_ns() // 1_000_000 + ttl_ms
-        return Clause("lease_ms = :lease, expires_ms = :expires", numbers(lease=ttl_ms, expires=expires_ms))
-
-    def _look(self, key: str, refused: ConditionFailed) -> None:
-        """Nothing to learn: the item says when it expires."""

@@ -8,19 +8,18 @@ settled, not repeated. etcd3's own `Lock` is not used: see README.md.
 from dataclasses import replace
 
 from bench.servers.endpoint import Endpoint
+from bench.systems.apart import ApartClient, Cut, Job, apart
 from bench.systems.base import (
     RELEASED,
     Capabilities,
     ClientOptions,
     Grant,
-    LockClient,
     Outcome,
     Refusal,
     Released,
     ServerFacts,
 )
 from bench.systems.etcd import facts, messages
-from bench.systems.etcd.apart import Apart, Cut, apart
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.messages import Place
@@ -29,7 +28,7 @@ from bench.systems.etcd.turn import Turn
 from bench.systems.wait import Wait
 
 
-class EtcdLock(LockClient):
+class EtcdLock(ApartClient):
     """One session, which is one lease, for all grants of this client. A lost session is replaced by the next acquire.
 
     Whenever this client cannot find out whether a key of its own is left, it stops keeping the lease alive: what may be
@@ -61,7 +60,6 @@ class EtcdLock(LockClient):
         super().__init__(endpoint, options)
         self._cluster = Cluster(endpoint, options)
         self._session: Session | None = None
-        self.apart = Apart()
 
     @apart
     def _connect(self) -> None:
@@ -72,8 +70,14 @@ class EtcdLock(LockClient):
             raise ConnectionError(f"no etcd member of {self.endpoint} gives a lease: {failed}") from failed
 
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
-        ends_within_s = 4 * self.options.call_timeout_ms / 1000  # the call under way, and what leaving takes
-        return self.apart.take(self._take, self._release, ends_within_s, key, timeout_ms, wait)
+        job = Job(self._take, cut := Cut(), key, timeout_ms, wait)
+        self._begun = (job, cut)
+        return self._apart.done(job)
+
+    def _abandon(self, job: Job[Grant | Refusal], cut: Cut) -> None:
+        """The acquire is cut short and waited for (the call under way, and what leaving takes), a grant is let go."""
+        if isinstance(got := self._apart.ended(job, cut, 4 * self.options.call_timeout_ms / 1000), Grant):
+            self._release(got)
 
     def _take(self, cut: Cut, key: str, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
@@ -88,8 +92,8 @@ class EtcdLock(LockClient):
                 place = turn.wait(place, until_ns)
             if isinstance(place, Refusal):
                 return place
-            reason = session.ended()  # etcd may have answered long after this client had to give the lease up
-            if reason is not None:
+            # etcd may have answered long after this client had to give the lease up, or after nobody waits any more.
+            if (reason := session.ended() or cut.reason) is not None:
                 return turn.leave(place, Outcome.LOST, reason)
             return Grant(key, turn.entry.owner, place.create_revision, session.ttl_ms, session.deadline_ns, turn)
         except BaseException:  # raised from outside: this greenlet is killed
@@ -104,8 +108,7 @@ class EtcdLock(LockClient):
         try:
             if turn.session.ended() is None:
                 turn.session.renew()
-            reason = turn.session.ended()
-            if reason is not None:
+            if (reason := turn.session.ended()) is not None:
                 return Refusal(Outcome.LOST, reason)
             kept = self._cluster.call("range", messages.own_request(turn.entry)).kvs
         except CallFailed as failed:
@@ -130,8 +133,8 @@ class EtcdLock(LockClient):
 
     def _close(self) -> None:
         """Revoke the lease, which deletes all keys of this client. Ends within three calls."""
-        self.apart.do(self._end)
-        self.apart.end()
+        self._apart.do(self._end)
+        self._apart.end()
 
     def _end(self) -> None:
         session, self._session = self._session, None

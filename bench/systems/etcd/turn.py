@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from bench.systems.apart import Cut
 from bench.systems.base import Outcome, Refusal
 from bench.systems.etcd import messages
-from bench.systems.etcd.apart import Cut
 from bench.systems.etcd.cluster import CallFailed, Cluster
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.grpc_alone import grpc
@@ -24,6 +24,8 @@ class Turn:
 
     def join(self, only_if_free: bool) -> Place | Refusal:
         """Enter the queue; with `only_if_free` not behind anyone: `busy`, and nothing was written."""
+        if self.cut.reason is not None:
+            return Refusal(Outcome.ERROR, self.cut.reason)
         try:
             place = messages.joined(self.cluster.call("txn", messages.join_request(self.entry, only_if_free)))
         except CallFailed as failed:
@@ -40,8 +42,8 @@ class Turn:
             reason = self.session.ended()
             if reason is not None:
                 return self.leave(place, Outcome.LOST, reason)
-            if self.cut.asked:
-                return self.leave(place, Outcome.ERROR, "interrupted")
+            if self.cut.reason is not None:
+                return self.leave(place, Outcome.ERROR, self.cut.reason)
             if self.session.now_ns() >= until_ns:
                 return self.leave(place, Outcome.TIMEOUT, "held by another until the timeout")
             try:
@@ -135,7 +137,7 @@ class Turn:
         requests = messages.watch_requests(self.entry, place)
         with self.cluster.stream("watch", requests, max(wait_ms, 0)) as answers:
             self.cut.waiting = answers
-            while not self.cut.asked:
+            while self.cut.reason is None:
                 answer = self.session.wait_for(answers)
                 # Cancelled by etcd: the revision to start from is compacted already. Then, too, a look decides.
                 if answer is None or answer.events or answer.compact_revision:

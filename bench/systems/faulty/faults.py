@@ -16,6 +16,7 @@ FAULTS: Mapping[str, str] = {
     "token-falls": "every n-th grant carries a token two below the last",
     "token-repeats": "every n-th grant carries the last token again",
     "timeout-leaves-entry": "a waiter that gave up stays in the queue, and is handed the lock later",
+    "interrupted-again-stays": "an acquire stays whose clean-up an exception ends as well",
     "interrupted-stays": "an acquire that an exception ends stays in the queue, or holds the key",
     "queue-jump": "whoever joins the queue stands first in it",
     "acquire-hangs": "a waiter comes back three seconds after its timeout",

@@ -53,7 +53,9 @@ class FaultyLock(MemoryLock):
         began_ns = self.clock.monotonic_ns()
         with self._serialised():
             if (self._has("zero-ttl") and ttl_ms <= 0) or self._has("keys-unchecked"):
-                return self._acquire(key, ttl_ms, timeout_ms, wait)
+                unchecked = self._acquire(key, ttl_ms, timeout_ms, wait)
+                self._begun = None
+                return unchecked
             answer = super().acquire(key, ttl_ms, timeout_ms, wait)
         if self._tells_time and isinstance(answer, Grant):
             return replace(answer, token=self.clock.monotonic_ns() - began_ns)
@@ -118,9 +120,12 @@ class FaultyLock(MemoryLock):
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
 
-    def _forget(self, key: str, owner: str) -> None:
+    def _abandon(self, key: str, owner: str) -> None:
+        if self._has("interrupted-again-stays"):
+            self._begun = None
+            self.clock.sleep(0.01)  # pace: the clean-up, for long enough to be interrupted
         if not self._has("interrupted-stays"):
-            super()._forget(key, owner)
+            super()._abandon(key, owner)
 
     def _be_late(self, delay_us: float) -> None:
         if not self._spins:

@@ -44,13 +44,7 @@ class MemoryLock(LockClient):
     def _acquire(self, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
         self._check_open()
         owner = self._next_owner()
-        try:
-            return self._get(key, owner, ttl_ms, timeout_ms, wait)
-        except BaseException:  # not ours: raised by a signal's handler, say, in the middle of a wait
-            self._forget(key, owner)
-            raise
-
-    def _get(self, key: str, owner: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
+        self._begun = (key, owner)
         until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
         if wait.strategy == "block":
             return self._queue(key, owner, ttl_ms, until_ns)
@@ -86,7 +80,7 @@ class MemoryLock(LockClient):
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns)
 
-    def _forget(self, key: str, owner: str) -> None:
+    def _abandon(self, key: str, owner: str) -> None:
         self._store.forget(key, owner, self.clock.monotonic_ns())
 
     def _renew(self, grant: Grant, ttl_ms: int) -> Grant | Refusal:

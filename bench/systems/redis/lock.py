@@ -67,6 +67,7 @@ class RedisLock(LockClient):
             self._link.open()
         except (RedisError, UnfitServer) as failure:
             return Refusal(Outcome.ERROR, f"nothing was sent: {failure}")
+        self._begun = (key, owner, ttl_ms)
         sent_ns = self.clock.monotonic_ns()
         try:
             token = self._take(key, ttl_ms, owner)
@@ -74,9 +75,6 @@ class RedisLock(LockClient):
             return Refusal(Outcome.ERROR, str(refusal))
         except RedisError as failure:
             return self._undo(key, owner, ttl_ms, str(failure))
-        except BaseException:  # by a signal's handler, or a greenlet killed: nobody gets this grant
-            self._undo(key, owner, ttl_ms, "interrupted")
-            raise
         if not token:
             return _BUSY
         deadline_ns = sent_ns + ttl_ms * 1_000_000
@@ -88,6 +86,9 @@ class RedisLock(LockClient):
         """The token when this owner won the key, 0 when another has it."""
         token: int = self._link.call(begin_take(key, ttl_ms) + bulk(owner), self._patience_s(ttl_ms))
         return token
+
+    def _abandon(self, key: str, owner: str, ttl_ms: int) -> None:
+        self._undo(key, owner, ttl_ms, "interrupted")
 
     def _undo(self, key: str, owner: str, ttl_ms: int, failure: str) -> Refusal:
         """Free what the failed attempt may have taken. A new connection ends the lost one first, so a command still on

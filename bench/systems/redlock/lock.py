@@ -79,12 +79,8 @@ class RedlockLock(LockClient):
         owner = self._next_owner()
         before, after = around_owner_of_set(key, ttl_ms)
         free = begin_free(key, by_source=True) + bulk(owner)
-        try:
-            answers = self._nodes.ask(before + bulk(owner) + after, self._nodes.every, self._patience_s(ttl_ms))
-        except BaseException:  # by a signal's handler, or a greenlet killed: nobody gets this grant
-            self._nodes.abandon(self._nodes.owing(), free)
-            self._undo(free, self._nodes.every, ttl_ms)
-            raise
+        self._begun = (free, ttl_ms)
+        answers = self._nodes.ask(before + bulk(owner) + after, self._nodes.every, self._patience_s(ttl_ms))
         deadline_ns = answers.sent_ns + _valid_ns(ttl_ms)
         won, busy = answers.giving(b"OK"), len(answers.giving(None))
         # A node that is late gets the undo behind the SET, on the same connection, at once: whenever it runs the one,
@@ -102,6 +98,10 @@ class RedlockLock(LockClient):
         if len(won) + busy >= self._quorum:  # enough nodes answered: another owner stands in the way, not a failure
             return Refusal(Outcome.BUSY, tally)
         return Refusal(Outcome.ERROR, tally)
+
+    def _abandon(self, free: bytes, ttl_ms: int) -> None:
+        self._nodes.abandon(self._nodes.owing(), free)
+        self._undo(free, self._nodes.every, ttl_ms)
 
     def _undo(self, free: bytes, nodes: Sequence[int], ttl_ms: int) -> list[str]:
         """Free our value on `nodes`. Returns the addresses of those where it may remain."""

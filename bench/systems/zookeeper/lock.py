@@ -79,15 +79,8 @@ class ZooKeeperLock(LockClient):
         if not self._session.wait_connected(self.options.call_timeout_ms / 1e3):
             return Refusal(Outcome.ERROR, "not connected, and nothing was sent")
         owner, parent = self._next_owner(), parent_path(self._session.root, key)
-        try:
-            return self._stand(key, owner, parent, wait, deadline_ns)
-        except BaseException:  # of a signal handler, or the end of a greenlet: else our node would stay, first in line
-            self._contenders.abandon(parent, node_prefix(owner))
-            raise
-
-    def _stand(self, key: str, owner: str, parent: str, wait: Wait, deadline_ns: int) -> Grant | Refusal:
-        """Stand in the queue until its head is reached, or as long as is wanted."""
         prefix, name = node_prefix(owner), None
+        self._begun = (parent, prefix)
         try:
             place, names = self._contenders.enqueue(parent, prefix)
             name = place.name
@@ -111,6 +104,9 @@ class ZooKeeperLock(LockClient):
         if name not in names:
             return Refusal(Outcome.LOST, "somebody deleted our node in the queue")
         return Grant(key, owner, self._token(place), self._session.timeout_ms, None, place)
+
+    def _abandon(self, parent: str, prefix: str) -> None:
+        self._contenders.abandon(parent, prefix)
 
     def _refuse(self, parent: str, prefix: str, name: str | None, outcome: Outcome, reason: str) -> Refusal:
         if self._contenders.withdraw(parent, prefix, name):
