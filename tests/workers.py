@@ -2,18 +2,20 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
+_SHARE_SERVERS = ("tests/hazards/scenarios", "tests/hazards/lab", "tests/hazards/resources")
+
 
 class ByServers(LoadScopeScheduling):
     """The unit that a worker takes is a file, with two exceptions.
 
-    The scenarios of the lab are one unit, since they share a lab of every server set. The conformance suite is one file
-    over all systems: there each server set is a unit, by the word that its systems' names begin with.
+    Files that share servers, such as a lab of every server set, are one unit. The conformance suite is one file over
+    all systems: there each server set is a unit, by the word that its systems' names begin with.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")
         folder = path.rpartition("/")[0]
-        if folder == "tests/hazards/scenarios":
+        if folder in _SHARE_SERVERS:
             return folder
         if path == "tests/conformance/test_systems.py":
             return test.partition("-")[0]
