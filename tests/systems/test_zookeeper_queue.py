@@ -190,7 +190,7 @@ def test_two_clients_of_one_name_do_not_touch_each_other(
     wire.close()
 
 
-@pytest.mark.parametrize("idle_ms", [50, 300])
+@pytest.mark.parametrize("idle_ms", [0, 1, 50, 300])
 def test_a_connection_that_was_closed_while_idle_costs_nothing(
     opened: Callable[..., LockClient], key: str, endpoint: Endpoint, idle_ms: int
 ) -> None:

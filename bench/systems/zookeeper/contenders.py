@@ -40,6 +40,7 @@ class Contenders:
 
     def enqueue(self, parent: str, prefix: str) -> tuple[Place, list[str]]:
         """Create our node, then read the queue: both in one latency, since a session's requests keep their order."""
+        broken = False
         while True:
             created = self._kazoo.create_async(
                 f"{parent}/{prefix}", b"", ephemeral=True, sequence=True, include_data=True
@@ -56,18 +57,27 @@ class Contenders:
                     raise
                 raise Refused(f"the server refuses: {refused!r}") from refused
             except ConnectionLoss:  # the reply is lost, and perhaps the request: our node tells which
-                return self._found_again(parent, prefix)
+                if found := self._found_again(parent, prefix):
+                    return found
+                if broken:
+                    raise
+                broken = True  # once: nothing is done, and it was the old connection that ended, while idle perhaps
+                continue
             except NoAnswer:
                 created.rawlink(lambda _: self._sweep_soon())
                 raise
             return Place(parent, path.rpartition("/")[2], stat.czxid, stat.ephemeralOwner), names
 
-    def _found_again(self, parent: str, prefix: str) -> tuple[Place, list[str]]:
-        names = self.read_synced(parent)
+    def _found_again(self, parent: str, prefix: str) -> tuple[Place, list[str]] | None:
+        """After a lost reply: our place, by the leader's word, and the queue. None: the create was not done."""
+        try:
+            names = self.read_synced(parent)
+        except NoNodeError:
+            return None
         name = own_name(names, prefix)
         stat = self._session.ask(lambda: self._kazoo.exists_async(f"{parent}/{name}")) if name else None
         if name is None or stat is None:
-            raise ConnectionLoss("the connection broke before the create was done")
+            return None
         return Place(parent, name, stat.czxid, stat.ephemeralOwner), names
 
     def read(self, parent: str, patience_s: float) -> list[str]:
