@@ -14,6 +14,8 @@ from bench.systems.redis.wire import ask, parse_info
 from bench.systems.registry import PROBES, SYSTEMS, system
 from bench.systems.wait import Wait
 
+pytestmark = pytest.mark.measures
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:

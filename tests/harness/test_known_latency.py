@@ -20,6 +20,8 @@ from bench.records.histogram import LatencyHistogram
 from bench.systems.faulty.faults import latency_us
 from tests.load.runs import run
 
+pytestmark = pytest.mark.measures
+
 MEDIAN_US, SIGMA = 400.0, 0.5
 LOGNORMAL = {"fault": "latency", "latency": f"lognormal:{MEDIAN_US:g}:{SIGMA:g}", "seed": "7", "token": "took"}
 TWO_POINT = {**LOGNORMAL, "latency": "two-point:200:4000:0.02"}

@@ -8,6 +8,8 @@ import pytest
 
 from tests.load.runs import Ran, run
 
+pytestmark = pytest.mark.measures
+
 CONTENDED: dict[str, Any] = {
     "name": "contended",
     "clients": 4,

@@ -13,6 +13,8 @@ import pytest
 from bench.records.histogram import LatencyHistogram
 from tests.load.runs import Ran, run
 
+pytestmark = pytest.mark.measures
+
 STALL_MS = 1000
 SLOW_NS = 0.5 * STALL_MS * 1e6
 WINDOW_S = 3.0

@@ -16,6 +16,8 @@ from bench.records.schema import EVENT_COLUMNS, Workload
 from bench.systems.base import Outcome
 from tests.load.runs import Ran, run
 
+pytestmark = pytest.mark.measures
+
 
 def failed(ran: Ran) -> set[str]:
     return {name for name, check in ran.checks.items() if not check.passed}

@@ -10,6 +10,8 @@ import pytest
 
 from bench.servers.ports import free_ports
 
+pytestmark = pytest.mark.measures
+
 ROOT = Path(__file__).parents[2]
 _SLOW = '{"fault": "latency", "latency": "constant:20000"}'
 CLASSES = (
