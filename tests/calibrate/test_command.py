@@ -15,8 +15,6 @@ from bench.servers.state import exclusive
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in, words_of
 
-pytestmark = pytest.mark.measures
-
 
 @pytest.mark.servers
 @pytest.mark.timeout(300)

@@ -10,8 +10,6 @@ import pytest
 
 from bench.servers.ports import free_ports
 
-pytestmark = pytest.mark.measures
-
 ROOT = Path(__file__).parents[2]
 _SLOW = '{"fault": "latency", "latency": "constant:20000"}'
 CLASSES = (
@@ -166,6 +164,7 @@ def test_an_unknown_system_is_refused_by_the_command_line() -> None:
     assert "invalid choice: 'redsi'" in done.stderr
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("system", "options", "sent_all"),
     [
