@@ -27,17 +27,18 @@ def environment_without(hidden: tuple[str, ...]) -> dict[str, str]:
 def unseen(hidden: tuple[str, ...]) -> Iterator[None]:
     """Hide such variables from the calls in the block, and no longer: the environment is the user's. Never waits in it.
 
-    The lock keeps one thread from putting back what another's call must not see. There is none where nothing is set.
+    The lock keeps one thread from putting back what another's call must not see, and from finding nothing to hide only
+    because another hides it. It is let go where nothing is set.
     """
-    if not any(name.startswith(hidden) for name in os.environ):
-        yield
-        return
     with _hiding:
         before = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(hidden)}
-        try:
-            yield
-        finally:
-            os.environ.update(before)
+        if before:
+            try:
+                yield
+            finally:
+                os.environ.update(before)
+    if not before:
+        yield
 
 
 def check_names(addresses: tuple[tuple[str, int], ...], environment: Mapping[str, str] = os.environ) -> None:

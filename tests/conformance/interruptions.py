@@ -131,9 +131,9 @@ def _within_an_acquire(frame: FrameType | None) -> bool:
 
 def _out_of_reach(frame: FrameType | None) -> bool:
     """In memory's store, which stands for a server, nothing is raised for what a client meets. And what is raised while
-    an object is deleted is swallowed by Python."""
+    an object is deleted, or while that is told, is swallowed by Python."""
     codes = [one.f_code for one in _callers(frame)]
-    return any(code.co_filename == store.__file__ or code.co_name == "__del__" for code in codes)
+    return any(code.co_filename == store.__file__ or code.co_name in ("__del__", "unraisable_hook") for code in codes)
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:

@@ -85,6 +85,35 @@ def test_another_address_than_the_one_named_is_not_asked(
         listener.accept()
 
 
+def test_what_another_thread_hides_is_hidden_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes while it is hidden finds nothing to hide, and must not see it when the other puts it back."""
+    monkeypatch.setenv("PGSERVICE", "nowhere")
+    hidden, put_back, came, look = (threading.Event() for _ in range(4))
+    seen: list[bool] = []
+
+    def first() -> None:
+        with ambient.unheard():
+            hidden.set()
+            put_back.wait(WITHIN_S)
+
+    def second() -> None:
+        with ambient.unheard():
+            came.set()
+            look.wait(WITHIN_S)
+            seen.append("PGSERVICE" in os.environ)
+
+    one, other = threading.Thread(target=first), threading.Thread(target=second)
+    one.start()
+    assert hidden.wait(WITHIN_S)
+    other.start()
+    came.wait(0.2)  # it does not, where it waits for its turn
+    put_back.set()
+    one.join(WITHIN_S)
+    look.set()
+    other.join(WITHIN_S)
+    assert seen == [False]
+
+
 def test_hiding_is_seen_by_no_other_thread_that_hides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSERVICE", "nowhere")
     seen: list[bool] = []
