@@ -48,12 +48,11 @@ def check_acquire_interrupted_again_leaves_nothing(bench: Harness) -> None:
     after it. Nothing is left then either, be it that another thread or the client's next call sees to it.
     """
     for wait in bench.waits:
-        for times in (2, 3):
-            for by_instant in (True, False):
-                spawn = partial(bench.spawn, ttl_ms=LONG_TTL_MS, processes=False, wait=wait)
-                attempt = partial(_raise_within, KeyboardInterrupt, again=times - 1, by_instant=by_instant)
-                how = "at a chosen instant" if by_instant else "soon after"
-                _Trials(bench, spawn, attempt, f"{times} interruptions, the second {how}, in a wait by {wait}").play()
+        for times, by_instant in ((2, True), (3, False)):
+            spawn = partial(bench.spawn, ttl_ms=LONG_TTL_MS, processes=False, wait=wait)
+            attempt = partial(_raise_within, KeyboardInterrupt, again=times - 1, by_instant=by_instant)
+            how = "at a chosen instant" if by_instant else "soon after"
+            _Trials(bench, spawn, attempt, f"{times} interruptions, the second {how}, in a wait by {wait}").play()
 
 
 def check_killed_greenlet_leaves_nothing(bench: Harness) -> None:

@@ -11,7 +11,8 @@ from bench.systems.base import ClientOptions, Grant, Released
 from bench.systems.registry import SYSTEMS, System
 from bench.systems.wait import Wait
 
-# One start of a set takes seconds, so what is alike for a program's reader stands in one name.
+# One start of a set takes seconds, so what is alike for a program's reader stands in one name, and folders of several
+# names lie in each other.
 NAMES = {
     "spaces": "my  bench folder ",
     "not ASCII": "größe-日本語-🔒",
@@ -25,18 +26,26 @@ NAMES = {
     "lines": "line\none\ttab",
     "long": "n" * 120,
 }
+PATHS = (
+    ("spaces", "not ASCII", "quotes", "backslashes"),
+    ("patterns", "what settings files mean", "what shells expand"),
+    ("an option", "lines"),
+    ("not UTF-8",),
+    ("long",),
+)
+assert sorted(name for path in PATHS for name in path) == sorted(NAMES)
 SETS: dict[str, System] = {
     entry.servers.name: entry for entry in reversed(SYSTEMS.values()) if entry.servers is not None and not entry.tags
 } | {"dynamodb": SYSTEMS["dynamodb"]}
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize(("set_name", "name"), list(itertools.product(SETS, NAMES)))
-def test_a_set_lives_in_an_odd_folder(set_name: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("set_name", "path"), list(itertools.product(SETS, PATHS)), ids=str)
+def test_a_set_lives_in_an_odd_folder(set_name: str, path: tuple[str, ...], tmp_path: Path) -> None:
     system = SETS[set_name]
     spec = system.servers
     assert isinstance(spec, ServerSpec)
-    supervisor = Supervisor(tmp_path / NAMES[name] / ".lockbench")
+    supervisor = Supervisor(tmp_path.joinpath(*(NAMES[name] for name in path), ".lockbench"))
     supervisor.up([spec])
     try:
         if system.durable_variant:  # has the server write its own settings file anew
