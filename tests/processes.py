@@ -47,6 +47,14 @@ def words_of(process: psutil.Process) -> str:
         return ""
 
 
+def status_of(process: psutil.Process) -> str:
+    """As psutil names it; dead once it is gone."""
+    try:
+        return str(process.status())
+    except psutil.NoSuchProcess:
+        return str(psutil.STATUS_DEAD)
+
+
 def ended_within(folder: Path, seconds: float) -> bool:
     """Do all processes of `folder` end by themselves in time?"""
     deadline = time.monotonic() + seconds
