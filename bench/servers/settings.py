@@ -90,10 +90,10 @@ class Settings(BaseModel):
 
         `used` names those that they do, beside the URL, the source, and the secrets that a URL goes with.
         """
-        secrets = [_variable(server_set, secret) for secret in _SECRETS]
-        known = [*(_variable(server_set, field) for field in _LAID_OVER), *secrets]
+        secrets = [variable(server_set, secret) for secret in _SECRETS]
+        known = [*(variable(server_set, field) for field in _LAID_OVER), *secrets]
         for name in sorted(self._variables - set(used)):
-            if name.startswith(_variable(server_set, "")) and name not in known:
+            if name.startswith(variable(server_set, "")) and name not in known:
                 raise SettingsError(f"{name} is not known here: choose from {', '.join(known)}")
             if name in secrets and source != "url":
                 raise SettingsError(
@@ -113,7 +113,7 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
     servers = tree.setdefault("servers", {})
     if isinstance(servers, dict):
         for name in SERVER_SETS:
-            told = {field: environment.get(_variable(name, field)) for field in _LAID_OVER}
+            told = {field: environment.get(variable(name, field)) for field in _LAID_OVER}
             if any(told.values()) and isinstance(servers.setdefault(name, {}), dict):
                 _lay_over(name, {field: value for field, value in told.items() if value}, servers[name])
     try:
@@ -121,14 +121,15 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
     except ValidationError as wrong:
         first = wrong.errors()[0]
         _, name, field = (*(str(part) for part in first["loc"]), "", "", "")[:3]
-        where = _variable(name, field)
+        where = variable(name, field)
         place = where if environment.get(where) else f"{path}: " + ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"{place}: {first['msg']}") from wrong
     settings._variables = frozenset(name for name, value in environment.items() if value)
     return settings
 
 
-def _variable(server_set: str, field: str) -> str:
+def variable(server_set: str, field: str) -> str:
+    """The name of a server set's variable: `field` is a field of the file, a secret, or empty for its beginning."""
     return f"LOCKBENCH_{server_set.upper()}_{field.upper()}"
 
 
@@ -140,7 +141,7 @@ def _lay_over(server_set: str, told: Mapping[str, str], mine: dict[str, Any]) ->
     source = told.get("source")
     if "url" in told:
         if source in _STARTED:
-            url, beside = _variable(server_set, "url"), _variable(server_set, "source")
+            url, beside = variable(server_set, "url"), variable(server_set, "source")
             raise SettingsError(f"{beside} is {source!r}, and {url} names servers of your own: unset one of them")
         mine.pop("source", None)
     if source in _STARTED:
@@ -158,7 +159,7 @@ def endpoint_from_url(
     Raises SettingsError, before anything is sent, for each part that the system would not honour: one that is ignored
     names another place than the one that is measured.
     """
-    prefix = f"LOCKBENCH_{server_set.upper()}_"
+    prefix = variable(server_set, "")
     try:
         parts = _parts(url)
         addresses = tuple(_address(item) for item in parts.places.split(","))

@@ -20,7 +20,7 @@ from bench.servers.interruption import uninterrupted
 from bench.servers.ports import claim_ports, free_ports
 from bench.servers.process import ProcessId, start, stop
 from bench.servers.readiness import until_ready
-from bench.servers.settings import Settings, endpoint_from_url, load_settings
+from bench.servers.settings import Settings, endpoint_from_url, load_settings, variable
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, home_told
 
@@ -165,7 +165,7 @@ class Supervisor:
         """Raise SettingsError for a variable of this set of which servers from there make no use."""
         used = {spec.program_variable}
         if source == "compose":
-            used |= {f"LOCKBENCH_{spec.name.upper()}_{secret.upper()}" for secret in spec.compose_secrets}
+            used |= {variable(spec.name, secret) for secret in spec.compose_secrets}
         self.settings.refuse_unused(spec.name, source, used)
 
     def _claim_ports(self, specs: Sequence[ServerSpec]) -> None:
@@ -306,7 +306,7 @@ class Supervisor:
     def _foreign_endpoint(self, spec: ServerSpec) -> Endpoint:
         url = self.settings.of(spec.name).url
         if url is None:
-            raise ServersError(f"{spec.title}: source is url, but there is none. Set LOCKBENCH_{spec.name.upper()}_URL")
+            raise ServersError(f"{spec.title}: source is url, but there is none. Set {variable(spec.name, 'url')}")
         return endpoint_from_url(spec.name, url, spec.url_rules)
 
     def _prove(self, spec: ServerSpec, source: str, state: NodeState) -> str:

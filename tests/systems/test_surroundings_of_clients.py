@@ -14,7 +14,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,23 +27,19 @@ import redis
 from cryptography.x509 import load_pem_x509_certificate
 from gevent import _config as gevent_config
 
-from bench.errors import LockbenchError
 from bench.load.endpoints import endpoint_of
 from bench.servers.endpoint import Endpoint
 from bench.servers.settings import SERVER_SETS, endpoint_from_url
 from bench.servers.surroundings import NameInDoubt
-from bench.systems.base import ClientOptions
 from bench.systems.registry import SYSTEMS, System
 from tests.certificates import Authority
 from tests.conformance.together import Running
+from tests.systems.connecting import ENDED_WITHIN_MS, LOCKS, SSL_REQUEST, connect
 
-ENDED_WITHIN_MS = 20_000
 NOBODY = "db.staging.invalid"  # such names lead nowhere (RFC 6761)
 CALL_TIMEOUT_MS = 300
 _LINES_MOST = 10  # of what gRPC prints of one connection: GRPC_TRACE=all prints thousands
 ROOT = Path(__file__).parents[2]
-CLIENTS = {entry.folder: entry for entry in reversed(SYSTEMS.values()) if entry.servers_path}
-SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # PostgreSQL's: asks whether TLS may follow; the answer S means yes
 
 # docs.python.org: `ssl` (SSLKEYLOGFILE of create_default_context; SSL_CERT_FILE and SSL_CERT_DIR of
 # get_default_verify_paths) and `urllib.request` (getproxies, proxy_bypass). `http.client` documents none.
@@ -141,6 +137,7 @@ class Server:
                     self.was_heard.set()
 
     def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)  # else accept(2) waits on, and keeps the number of a descriptor
         self._socket.close()
 
 
@@ -210,36 +207,24 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Around]:
         server.close()
 
 
-def attempt(system: System, endpoint: Endpoint) -> None:
-    """Connect as a lock's client does, and as what looks at the servers does."""
-    spec = system.servers
-    assert spec is not None
-    options = ClientOptions(call_timeout_ms=CALL_TIMEOUT_MS, variant=system.client_variant)
-    calls: list[Callable[[], object]] = [
-        lambda: system.client_class.open(endpoint, options).close(), partial(spec.view, endpoint)
-    ]  # fmt: skip
-    for call in calls:
-        with suppress(ConnectionError, LockbenchError, ValueError, LookupError):
-            call()
+attempt = partial(connect, call_timeout_ms=CALL_TIMEOUT_MS, with_operators=False)
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", LOCKS)
 def test_a_variable_changes_no_connection(
     name: str, variable: str, around: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for each, value in around.with_it(variable).items():
         monkeypatch.setenv(each, value)
     around.begin()
-    Running(partial(attempt, CLIENTS[name], around.endpoint(CLIENTS[name], around.named))).result(ENDED_WITHIN_MS)
+    Running(partial(attempt, LOCKS[name], around.endpoint(LOCKS[name], around.named))).result(ENDED_WITHIN_MS)
     assert around.named.was_heard.is_set(), "the server that was named was not spoken to"
     assert around.impostor.connections == around.before
     assert not around.keys.exists(), "keys of TLS were written to a file"
     if variable in TRUST:
         believed = len(around.believed.heard)
-        Running(partial(attempt, CLIENTS[name], around.endpoint(CLIENTS[name], around.believed))).result(
-            ENDED_WITHIN_MS
-        )
+        Running(partial(attempt, LOCKS[name], around.endpoint(LOCKS[name], around.believed))).result(ENDED_WITHIN_MS)
         assert len(around.believed.heard) == believed, "an authority was believed that was not named"
 
 
@@ -279,7 +264,7 @@ def in_a_process(endpoints: Sequence[Endpoint], variables: Mapping[str, str]) ->
 def test_a_variable_changes_no_channel(variable: str, around: Around) -> None:
     around.begin()
     believed = len(around.believed.heard)
-    endpoints = [around.endpoint(CLIENTS["etcd"], server) for server in (around.named, around.believed)]
+    endpoints = [around.endpoint(LOCKS["etcd"], server) for server in (around.named, around.believed)]
     ended = in_a_process(endpoints, around.with_it(variable))
     assert (ended.stdout, ended.returncode) == ("[True, True]\nupb\n", 0), ended.stderr
     assert ended.stderr.count("\n") < _LINES_MOST, ended.stderr
@@ -296,7 +281,7 @@ def test_a_variable_changes_no_channel(variable: str, around: Around) -> None:
 def test_a_file_of_hosts_does_not_lead_a_channel_elsewhere(around: Around) -> None:
     """gRPC's own resolver is c-ares, which has a variable for such a file."""
     before = around.named.connections
-    named = replace(around.endpoint(CLIENTS["etcd"], around.named), addresses=((NOBODY, around.named.port),))
+    named = replace(around.endpoint(LOCKS["etcd"], around.named), addresses=((NOBODY, around.named.port),))
     in_a_process([named], around.with_it("CARES_HOSTS"))
     assert around.named.connections == before
 

@@ -5,27 +5,20 @@ first (PostgreSQL's does) could go on in the clear, and must not.
 """
 
 import itertools
-import socket
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bench.errors import LockbenchError
-from bench.servers.endpoint import Endpoint
 from bench.servers.settings import endpoint_from_url
-from bench.systems.base import ClientOptions
-from bench.systems.registry import PROBES, SYSTEMS, System
 from tests.certificates import Authority
 from tests.conformance.together import Running
+from tests.systems.connecting import CLIENTS, ENDED_WITHIN_MS, SSL_REQUEST, Listener, connect
 
 PASSWORD = "hunter2-in-the-clear"
 TLS_HANDSHAKE = b"\x16\x03"  # record type 22, version 3.x (RFC 8446, section 5.1)
-POSTGRES_SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # asks whether TLS may follow; the answer N means no
-CALL_TIMEOUT_MS = 500
-ENDED_WITHIN_MS = 20_000
 
 # The scheme that a system's own users write without TLS, for the ways of asking that are not a scheme.
 PLAIN = {
@@ -49,46 +42,6 @@ WAYS = {
     **{f"query {query}": (None, (), f"?{query}") for query in QUERIES},
     **{"variables " + " ".join(names): (None, names, "") for names in VARIABLES},
 }
-CLIENTS = {
-    **{entry.folder: entry for entry in reversed(SYSTEMS.values()) if entry.servers_path},
-    **PROBES,
-}
-
-
-class Listener:
-    """Records the bytes of every connection made to it, answers N to all of them, and never speaks TLS."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._socket.getsockname()[1]
-        self.heard: list[bytearray] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            heard = bytearray()
-            self.heard.append(heard)
-            threading.Thread(target=self._listen, args=(connection, heard), daemon=True).start()
-
-    def _listen(self, connection: socket.socket, heard: bytearray) -> None:
-        with connection:
-            connection.settimeout(ENDED_WITHIN_MS / 1000)
-            try:
-                while chunk := connection.recv(65_536):
-                    heard += chunk
-                    connection.sendall(b"N")
-                    if len(heard) > len(POSTGRES_SSL_REQUEST):
-                        return
-            except OSError:
-                return
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)  # else accept(2) waits on, and keeps the number of a descriptor
-        self._socket.close()
 
 
 @pytest.fixture(scope="module")
@@ -106,24 +59,6 @@ def listeners() -> Iterator[list[Listener]]:
     yield every
     for listener in every:
         listener.close()
-
-
-def connect(system: System, endpoint: Endpoint) -> None:
-    """Every way in which the bench connects with an endpoint of the user's."""
-    spec = system.servers
-    assert spec is not None
-    options = ClientOptions(call_timeout_ms=CALL_TIMEOUT_MS, variant=system.client_variant)
-    attempts: list[Callable[[], object]] = [
-        lambda: system.client_class.open(endpoint, options).close(),
-        partial(spec.view, endpoint),
-        partial(spec.erase, endpoint, "key"),
-        partial(spec.touch, endpoint, "key"),
-    ]
-    for attempt in attempts:
-        try:
-            attempt()
-        except (ConnectionError, LockbenchError, ValueError, LookupError):
-            continue
 
 
 @pytest.mark.parametrize(("name", "way"), list(itertools.product(CLIENTS, WAYS)))
@@ -148,5 +83,5 @@ def test_nothing_is_sent_in_the_clear(
         return
     Running(partial(connect, system, endpoint)).result(ENDED_WITHIN_MS)
     heard = [bytes(each) for listener in listeners for each in listener.heard if each]
-    in_the_clear = [each for each in heard if not each.startswith(TLS_HANDSHAKE) and each != POSTGRES_SSL_REQUEST]
+    in_the_clear = [each for each in heard if not each.startswith(TLS_HANDSHAKE) and each != SSL_REQUEST]
     assert not in_the_clear, f"{name} was asked for TLS by {way} and sent {in_the_clear[0][:60]!r}"

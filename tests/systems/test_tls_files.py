@@ -29,7 +29,7 @@ from bench.systems.base import ClientOptions
 from tests.certificates import Authority, rsa_pair
 from tests.commands.command import LOCKBENCH, environment_of
 from tests.conformance.together import Running
-from tests.systems.test_tls_asked_for import CALL_TIMEOUT_MS, CLIENTS, ENDED_WITHIN_MS, Listener, connect
+from tests.systems.connecting import CALL_TIMEOUT_MS, CLIENTS, ENDED_WITHIN_MS, Listener, connect
 
 Make = Callable[[Path, Mapping[str, Path]], None]
 FILES = ("TLS_CA", "TLS_CERT", "TLS_KEY")
