@@ -13,6 +13,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     CONDITION = "holds here with a condition"
+    CANNOT_SAY = "cannot say"  # measured, and the runs leave it open
     NOT_TESTABLE = "not testable here"
     NOT_MEASURED = "not measured"
 

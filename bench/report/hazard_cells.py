@@ -5,35 +5,51 @@ from collections.abc import Callable, Sequence
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.reasons import longest_pin_ms
 from bench.analysis.hazards.subjects import SUBJECTS
+from bench.analysis.hazards.tokens import events_that_lower
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report import formats
 from bench.report.formats import NO_BREAK
-from bench.report.hazard_verdicts import few, word_of
+from bench.report.hazard_verdicts import word_of
 from bench.report.table_model import ABSENT, Footnotes, Text
 
 NO_TOKEN = "No token, so no fence can help; fence by other means"
 NOT_EXPOSED = "No trial could have shown harm; play more trials"
-FEW = "So few trials prove little; play more"
+COUNTER = "A deleted or lost counter starts anew, and late writes pass; make it outlive the lock"
+FEW = "Too few runs to call it safe; play more"
 PAUSE = SUBJECTS["gc-pause"].fault
 _CLOCKS = tuple(SUBJECTS[name].fault for name in ("server-clock", "redlock-clock", "client-clock"))
 
 
 def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
-    """What became of the system when its holder was stopped for longer than the lease."""
+    """What became of the system when its holder was stopped for longer than the lease, and at what price."""
 
     def measured(system: str) -> Text:
-        found = _verdicts(evidence.hazards, system, (PAUSE,))
-        if not found:
+        hazards = evidence.hazards
+        found = [one for one in _verdicts(hazards, system, (PAUSE,)) if one.fault == PAUSE]
+        if hazards is None or not found:
             return ABSENT
         (one,) = found
         marks = _notes(found, notes)
         if one.verdict is HazardVerdict.NOT_MEASURED:
             return Text(str(one.verdict), marks, measured=False)
-        return Text(f"{word_of(one)}: two holders in {one.shown.seen} of {one.shown.of} pauses", marks)
+        word = word_of(one)
+        if _counter_falls(one, hazards):
+            word = f"{word}, while the counter survives"
+            marks = (*marks, notes.number(COUNTER, system))
+        told = [f"{word}: two holders in {_of(one.telling)} pauses"]
+        if (pinned_ms := longest_pin_ms(one.counted.rows)) is not None:
+            told.append(f"waiters pinned for up to {formats.significant(pinned_ms / 1_000.0)}{NO_BREAK}s")
+        return Text("; ".join(told), marks)
 
     return measured
+
+
+def _counter_falls(one: FaultVerdict, hazards: HazardEvidence) -> bool:
+    """A fence lasts as long as its tokens rise: does safety lean on a counter that was seen to start anew?"""
+    return one.verdict is HazardVerdict.WITH_FENCING and bool(events_that_lower(hazards.tokens, one.system))
 
 
 def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
@@ -51,7 +67,8 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
         showing = [one for one in counted if one.shown.seen]
         count = sum((one.shown for one in showing or counted), NOBODY_LOOKED)
         if not showing:
-            return Text(f"no: two holders in {_of(count)} jumps", marks)
+            word = "not seen" if count.few else "no"
+            return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks)
         which = ", ".join(one.fault for one in showing)
         return Text(f"yes: two holders in {_of(count)} ({which})", marks)
 
@@ -93,6 +110,6 @@ def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:
     if found and all(one.verdict is HazardVerdict.NOT_MEASURED for one in found):
         void = dict.fromkeys(lost.cause for one in found for lost in one.void)
         causes += [f"No trial was as staged ({', '.join(void)}); play it again"] if void else [NOT_EXPOSED]
-    if any(few(one) for one in found):
+    if any(one.counted.few for one in found):
         causes.append(FEW)
     return tuple(notes.number(cause, found[0].system) for cause in causes)

@@ -17,7 +17,6 @@ from bench.report.hazard_verdicts import (
     Block,
     blocks,
     count_words,
-    few,
     hazard_facts,
     hazard_limits,
     meanings,
@@ -104,7 +103,7 @@ def _block(block: Block) -> str:
             count = count_words(one)
             small = f" <small>{escape(count)}</small>" if count else ""
             why = escape(one.reason, quote=True)
-            kind = _UNDECIDED if few(one) else _CLASSES[one.verdict]
+            kind = _UNDECIDED if one.counted.few else _CLASSES[one.verdict]
             cells.append(f'<td class="verdict {kind}" title="{why}"><span>{escape(word_of(one))}{small}</span></td>')
         rows.append(f'<tr><th scope="row">{escape(fault)}</th>{"".join(cells)}</tr>')
     return table_of(("Fault", *map(names.title, block.systems)), rows, "matrix")

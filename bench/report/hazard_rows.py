@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bench.analysis import names
 from bench.analysis.hazards import resources, tokens, tolerance
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
 from bench.analysis.hazards.subjects import OF_OTHER_TABLES, SUBJECTS, subject_of
 from bench.analysis.hazards.tolerance import ToleranceRow
@@ -14,7 +15,7 @@ from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import Scalar
 from bench.report import formats
 from bench.report.formats import NOTHING, RANGE
-from bench.report.hazard_verdicts import word_of
+from bench.report.hazard_verdicts import shown_word
 
 NEVER = "never"
 VOID = "void"
@@ -231,7 +232,7 @@ def _times(trials: Sequence[TrialRow], name: str, every: Sequence[TrialRow]) -> 
 
 
 def _verdict(hazards: HazardEvidence, trials: Sequence[TrialRow]) -> str:
-    """What became of the system under this fault, over all its trials; of a token, or of a kind of resource."""
+    """What these trials show, and no others; of a token or a kind of resource, what its own trials do."""
     row = trials[0]
     if row.scenario in _TOKEN_SCENARIOS:
         event = tokens.EVENT_OF_NAIVE if row.scenario == tokens.NAIVE else str(row.parameter("event", ""))
@@ -242,8 +243,7 @@ def _verdict(hazards: HazardEvidence, trials: Sequence[TrialRow]) -> str:
         return ("checks tokens" if kinds[0].fences else "does not check") if kinds else ""
     if row.scenario in OF_OTHER_TABLES:
         return ""
-    fault = subject_of(row.scenario).label(row)
-    return next((word_of(one) for one in hazards.verdicts if (one.system, one.fault) == (row.system, fault)), "")
+    return shown_word(Exposed.of(trials))
 
 
 def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
@@ -261,7 +261,8 @@ def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
     found = [
         one
         for one in hazards.of(tolerance.SCENARIO, row.system)
-        if one.ttl_ms == row.ttl_ms and one.parameter("nodes_jumped") == row.nodes_jumped
+        if (one.ttl_ms, one.parameter("nodes_jumped"), one.parameter("when", ""))
+        == (row.ttl_ms, row.nodes_jumped, row.when)
     ]
     return Row(
         system=row.system,

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
-from bench.analysis.hazards.counts import CONFIDENCE
+from bench.analysis.hazards.counts import CONFIDENCE, Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import WindowFit
@@ -15,15 +16,15 @@ from bench.report.machine import cores
 
 # What each word means; its order is that of harm.
 MEANINGS: Mapping[HazardVerdict, str] = {
-    HazardVerdict.SAFE: "what the fault threatens, with most of them two holders at once, was not seen",
-    HazardVerdict.WITH_FENCING: "two clients held the lock, and with the fence on every late write was refused",
-    HazardVerdict.UNSAFE: "it was seen, and no fence helped, or none was tried",
+    HazardVerdict.SAFE: "the harm, with most faults two holders at once, was never observed",
+    HazardVerdict.WITH_FENCING: "two clients held the lock; with the fence on, every late write was refused",
+    HazardVerdict.UNSAFE: "the harm was observed, and no fence helped, or none was tried",
     HazardVerdict.UNAVAILABLE: "nobody got the lock",
+    HazardVerdict.NOT_MEASURED: "no trial could have shown the harm",
 }
-NOT_SEEN = "not seen"  # instead of `safe`, where so few trials looked that the word would promise too much
-FEW_MEANING = "as safe, in so few trials that the true share may be more than half"
-_MOSTLY = 0.5
-COUNTED = "Counts are trials that showed it, of those that could have."
+NOT_SEEN = "not seen"  # instead of `safe`, where so few runs looked that the word would promise too much
+FEW_MEANING = "never observed, but in too few runs to call it safe"
+COUNTED = "Counts are trials that showed the harm, of those that could have."
 REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")
 WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
 
@@ -61,20 +62,20 @@ def count_words(one: FaultVerdict) -> str:
     return f"{one.telling.seen} of {one.telling.of}"
 
 
-def few(one: FaultVerdict) -> bool:
-    """Does `safe` rest on so few trials that what was not seen may still happen more often than not?"""
-    return one.verdict is HazardVerdict.SAFE and one.telling.upper > _MOSTLY
-
-
 def word_of(one: FaultVerdict) -> str:
     """The verdict as it is shown."""
-    return NOT_SEEN if few(one) else str(one.verdict)
+    return shown_word(one.counted)
+
+
+def shown_word(counted: Exposed) -> str:
+    """The verdict of these trials; `safe` only where enough runs looked for the harm."""
+    return NOT_SEEN if counted.few else str(counted.verdict)
 
 
 def meanings(hazards: HazardEvidence) -> Mapping[str, str]:
     """What the words mean that these verdicts are shown in."""
     told = {str(word): meaning for word, meaning in MEANINGS.items()}
-    return {**told, NOT_SEEN: FEW_MEANING} if any(map(few, hazards.verdicts)) else told
+    return {**told, NOT_SEEN: FEW_MEANING} if any(word_of(one) == NOT_SEEN for one in hazards.verdicts) else told
 
 
 def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
@@ -102,13 +103,17 @@ def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
             names.title(one.system),
             word_of(one),
             count_words(one) or NOTHING,
-            f"{one.stale_without.seen} of {one.stale_without.of}" if one.stale_without.of else NOTHING,
-            f"{one.stale_with.seen} of {one.stale_with.of}" if one.stale_with.of else NOTHING,
+            _of(one.counted.stale_without),
+            _of(one.counted.stale_with),
             one.reason or NOTHING,
             formats.run_list(one.evidence) or NOTHING,
         )
         for one in hazards.verdicts
     )
+
+
+def _of(count: Count) -> str:
+    return f"{count.seen} of {count.of}" if count.of else NOTHING
 
 
 def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
@@ -144,8 +149,8 @@ def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
     told = [
         "Staged: each fault was brought about on purpose, at the instant at which it does most harm. A trial shows "
         "what can happen, not how often it does.",
-        "Safe means not seen in so many trials: the true share may still be as large as the bound beside it "
-        f"({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided).",
+        "Safe means never observed in so many runs: the true share of runs may still be as large as the bound beside "
+        f"it ({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided). Trials of one run are not independent.",
         "One machine: clients, servers and the resource share its cores and its one monotonic clock; partitions are "
         "those of a proxy of the lab's own.",
     ]

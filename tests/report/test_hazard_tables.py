@@ -13,7 +13,7 @@ from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.claims_table import safety_rows
 from bench.report.comparison import build_comparison
 from bench.report.fitting import WIDTH
-from bench.report.hazard_cells import FEW, NO_TOKEN, clock_sensitivity, pause_safety
+from bench.report.hazard_cells import COUNTER, FEW, NO_TOKEN, clock_sensitivity, pause_safety
 from bench.report.hazard_markdown import hazards_markdown
 from bench.report.hazard_page import hazards_page
 from bench.report.hazard_rows import VOID, label, median_words, scenario_tables, value_words
@@ -82,7 +82,7 @@ def test_systems_stand_in_table_order_and_repetitions_in_one_row(hazards: Hazard
     assert (row.trials, row.stale_accepted, row.stale_refused, row.lost_updates) == (2, 2, 0, 2)
     assert row.evidence == ("gc-pause-redis-01", "gc-pause-redis-03")
     assert median_words(row.overlap_s, digits=3) == ("0.596", "0.594\u20130.598")
-    assert row.verdict == "safe only with fencing"
+    assert row.verdict == "unsafe", "with the fence off; the row's own trials, and no others"
 
 
 def test_counts_verdicts_and_measures_are_printed(hazards: HazardEvidence) -> None:
@@ -94,12 +94,13 @@ def test_counts_verdicts_and_measures_are_printed(hazards: HazardEvidence) -> No
         *("System", "fence", "pause,", "TTL", "n", "holders,", "s"),
         *("accepted", "refused", "updates", "pause,", "ms", "wait,", "ms", "verdict"),
     ]
-    redis = next(line for line in pauses.splitlines() if line.split()[:1] == ["Redis"])
-    assert redis.rstrip().endswith("with fence"), "one line, and the whole word in the explanation"
+    fenced = next(line for line in pauses.splitlines() if "with fence" in line)
+    assert fenced.rstrip().endswith("with fence"), "one line, and the whole word in the explanation"
     assert "with fence (safe only with fencing): " in text
     redlock = [line for line in pauses.splitlines() if line.split()[:1] == ["Redlock"]]
     assert len(redlock) == 1, "a system is named once"
-    assert "unsafe" in redlock[0]
+    assert "not measured" in redlock[0], "its shortest pause is no evidence"
+    assert "unsafe" in pauses
     assert "The hazard window against pause \u2212 TTL" in text
     assert "the lock has no TTL" in text.replace("\n", " ")
     assert "unavailable" in part(text, "nodes-down")
@@ -208,14 +209,15 @@ def test_every_trial_and_every_void_run_is_a_row_of_the_csv(hazards: HazardEvide
 def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> None:
     notes = Footnotes()
     pauses, clocks = pause_safety(both, notes), clock_sensitivity(both, notes)
-    assert pauses("redis").words == "safe only with fencing: two holders in 6 of 6 pauses"
+    assert pauses("redis").words == "safe only with fencing, while the counter survives: two holders in 6 of 6 pauses"
     assert pauses("redlock").words == "unsafe: two holders in 4 of 4 pauses"
-    assert pauses("postgres-row").words == "not seen: two holders in 0 of 4 pauses"
+    assert pauses("postgres-row").words == "not seen: two holders in 0 of 4 pauses; waiters pinned for up to 1.0\u00a0s"
     assert clocks("redlock").words == "yes: two holders from 14\u00a0ms on 3 nodes"
     assert clocks("redis").words == "yes: two holders in 1 of 1 (clock jump of the servers (ahead))"
-    assert clocks("etcd").words == "no: two holders in 0 of 1 jumps"
+    assert clocks("etcd").words == "not seen: two holders in 0 of 1 jumps, 1 run"
     assert not clocks("zookeeper").measured
     assert f"{NO_TOKEN}: Redlock." in notes.texts
+    assert f"{COUNTER}: Redis." in notes.texts
     assert any(note.startswith(FEW) and "Postgres row" in note for note in notes.texts)
 
 

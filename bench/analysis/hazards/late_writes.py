@@ -1,10 +1,10 @@
 """Late writes: what became of those that were sent after another client had been granted the key.
 
-A fence compares tokens that the resource has *seen*. A late write that comes between the new holder's grant and its
-first write finds no greater token there, and is taken by the rule, as if the new holder did not exist yet. If the new
-holder had read before, what it then writes overwrites an update. So a fence stops late writes from the new holder's
-first write on, and to close what is left, the token has to be shown with the first read as well. Such writes are
-counted apart: they say nothing of the lock or its token, and they are not nothing either.
+A fence compares tokens that the resource has *seen*. Where the new holder shows its token with its first write only, a
+late write that comes before it finds no greater token there, and is taken by the rule. If the new holder had read
+before, what it then writes overwrites an update: the fence was on, and an update is lost. It counts as what it is, a
+late write accepted with the fence on. `ahead_of_the_fence` says of how many that is the reason, and so what to do:
+present the token before the first read.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,15 @@ from bench.analysis.hazards.rows import TrialRow
 
 
 def stale_count(rows: Iterable[TrialRow], fence: bool) -> Count:
-    """Late writes that the resource accepted, of all that it judged, in trials with the fence on, or off.
-
-    With the fence on, without those that came before it could see them (`ahead_of_the_fence`).
-    """
+    """Late writes that the resource accepted, of all that it judged, in trials with the fence on, or off."""
     accepted = refused = 0
+    runs = set()
     for row in rows:
-        if bool(row.fence) is fence:
-            accepted += row.checked.stale_accepted - ahead_of_the_fence(row)
+        if bool(row.fence) is fence and (row.checked.stale_accepted or row.checked.stale_refused):
+            accepted += row.checked.stale_accepted
             refused += row.checked.stale_refused
-    return Count(accepted, accepted + refused)
+            runs.add(row.run_id)
+    return Count(accepted, accepted + refused, frozenset(runs))
 
 
 def ahead_of_the_fence(row: TrialRow) -> int:
@@ -39,11 +38,11 @@ def ahead_of_the_fence(row: TrialRow) -> int:
 
 
 def ahead_words(rows: Iterable[TrialRow]) -> str:
-    """How many there were, over some trials; "" where there were none."""
+    """How many there were, over some trials, and what closes the gap; "" where there were none."""
     ahead = sum(ahead_of_the_fence(row) for row in rows)
     if not ahead:
         return ""
     return (
-        f"{ahead} more came between the new holder's grant and its first write, before the resource had seen its "
-        f"token, and {'was' if ahead == 1 else 'were'} accepted: it has to be shown with the first read as well"
+        f"{ahead} of these came between the new holder's grant and its first write, before the resource had seen its "
+        "token: present the token before the first read"
     )

@@ -77,7 +77,7 @@ def _row(system: str, how: str, down: int, timeout_ms: int, rows: list[TrialRow]
         quorum=int(rows[0].capability_ms("quorum")),
         nodes_down=down,
         node_timeout_ms=timeout_ms or None,
-        acquired=Count.over(got_it(row) for row in rows),
+        acquired=Count.over(rows, got_it),
         acquire_ms=across_runs(taken) if taken else Absent("never acquired"),
         evidence=tuple(dict.fromkeys(row.run_id for row in rows)),
     )

@@ -1,73 +1,94 @@
 """Why a verdict is what it is, in words: for a system that cannot show a hazard most of all."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.late_writes import ahead_words, stale_count
-from bench.analysis.hazards.nodes import nodes_down_of
-from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.subjects import (
+from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.harms import (
     LOOKING_MS,
     Hazard,
     believed_on_ms,
     longest_block_ms,
     refused_by_itself,
-    subject_of,
     told_too_late,
 )
+from bench.analysis.hazards.nodes import nodes_down_of
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import EndOfBelief
 
-if TYPE_CHECKING:
-    from bench.analysis.hazards.verdicts import VoidRun
-
-# Those in which somebody waits for the end of a pause, and those in which a clock is stepped.
+# Those in which somebody waits for the end of a pause.
 PINNING = ("gc-pause", "page-scenario", "watchdog", "idle-in-transaction", "late-release")
-CLOCKS = ("server-clock", "client-clock")
 
 
-def reason_for(
-    verdict: HazardVerdict,
-    hazard: Hazard,
-    rows: Sequence[TrialRow],
-    shown: Count,
-    stale_with: Count,
-    unavailable: Count,
-    void: Sequence["VoidRun"],
-) -> str:
+def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> str:
     """Clauses joined by semicolons."""
+    verdict, rows = counted.verdict, counted.rows
     told: list[str] = []
     if verdict is HazardVerdict.NOT_MEASURED:
-        told += dict.fromkeys(f"void: {one.cause}" for one in void) or ["no trial could have shown it"]
+        told += [*(f"void: {cause}" for cause in dict.fromkeys(void_causes)), *counted.why_unexposed]
     elif verdict is HazardVerdict.SAFE:
-        seen = unavailable if hazard.of_availability else shown
+        seen = counted.unavailable if hazard.of_availability else counted.shown
         two = hazard in (Hazard.TWO_HOLDERS, Hazard.LOST_LOCK)
-        told.append(never_two(rows, shown) if two else f"{hazard.words} in {seen.words}")
-        told += [pinned(rows), outlived(rows), _told_after(rows)]
-        told += [_no_clock_ends_it(rows), _served_after(rows), _blocked(rows)]
+        told.append(never_two(counted) if two else f"{hazard.words} in {seen.words}")
+        told += [pinned(rows), outlived(rows), _told_after(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         harm = hazard if hazard.of_availability else Hazard.AVAILABILITY
-        told += [f"{harm.words} in {unavailable.words}", _stopped(rows), outlived(rows)]
-    elif verdict is HazardVerdict.UNSAFE:
-        told.append(f"{(Hazard.TWO_HOLDERS if hazard.of_availability else hazard).words} in {shown.words}")
-        told += _why_unsafe(rows, stale_with) if hazard is not Hazard.FREED_FOR_ANOTHER else []
-    elif verdict is HazardVerdict.WITH_FENCING:
-        without = stale_count(rows, False)
-        told += [
-            f"late writes accepted without the fence {without.words}, with it {stale_with.words}",
-            ahead_words(rows),
-        ]
+        told += [f"{harm.words} in {counted.unavailable.words}", _stopped(rows), outlived(rows)]
+    else:
+        harm = Hazard.TWO_HOLDERS if hazard.of_availability else hazard
+        told += [f"{harm.words} in {counted.shown.words}" if counted.shown.of else "", outside(counted, harm)]
+        told.append(_smallest_step(counted))
+        told += _what_a_fence_did(counted) if hazard is not Hazard.FREED_FOR_ANOTHER else []
     return "; ".join(part for part in told if part)
+
+
+def outside(counted: Exposed, harm: Hazard) -> str:
+    """Harm in trials whose staging did not make for it; "" where there was none."""
+    if not counted.outside.seen:
+        return ""
+    told = f"{counted.outside.seen} of {counted.outside.of}"
+    return f"{harm.words} also in {told} unexposed trials ({', '.join(counted.why_unexposed)})"
+
+
+def _smallest_step(counted: Exposed) -> str:
+    """Of a search: where it ended; "" where nothing was searched for."""
+    searched = [row for row in counted.harmful if subject_of(row.scenario).searched]
+    jumps_ms = [float(row.parameter("jump_ms", 0.0)) for row in searched]
+    return f"from a jump of {min(jumps_ms):,.0f} ms on" if jumps_ms else ""
+
+
+def _what_a_fence_did(counted: Exposed) -> list[str]:
+    if not counted.has_token:
+        met = counted.stale_with
+        fenced = f": late writes accepted with the fence on {met.words}" if met.of else ""
+        return [f"no token, so that a fence has nothing to compare{fenced}"]
+    without = f"late writes accepted without the fence {counted.stale_without.words}"
+    if not counted.stale_with.of:
+        return [
+            without if counted.stale_without.of else "",
+            "" if counted.verdict is HazardVerdict.WITH_FENCING else "no late write met a fence",
+        ]
+    on = counted.stale_with.words
+    told = [f"{without}, with it {on}" if counted.stale_without.of else f"late writes accepted with the fence on {on}"]
+    fell = sum(len(row.checked.token_faults) for row in counted.judged)
+    if fell and counted.stale_with.seen:
+        told.append(f"the later token was not the greater one in {fell} pairs of grants")
+    return [*told, counted.ahead]
 
 
 def pinned(rows: Sequence[TrialRow]) -> str:
     """How long a lock without a TTL kept the others waiting; "" where there is a TTL, or nobody waited."""
-    held = [row for row in rows if not row.has_lease and row.scenario in PINNING and not row.checked.overlap_ns]
-    waits = [wait for row in held if (wait := _pinned_ms(row)) is not None and wait >= 0.0]
-    if not waits:
+    longest_ms = longest_pin_ms(rows)
+    if longest_ms is None:
         return ""
-    return f"no TTL: the lock ends with its connection and pins, the contender waited up to {max(waits):,.0f} ms"
+    return f"no TTL: the lock ends with its connection and pins, the contender waited up to {longest_ms:,.0f} ms"
+
+
+def longest_pin_ms(rows: Sequence[TrialRow]) -> float | None:
+    """The longest that a waiter was kept from a lock that has no TTL; None where there is a TTL, or nobody waited."""
+    held = [row for row in rows if not row.has_lease and row.scenario in PINNING and not row.checked.overlap_ns]
+    return max((wait for row in held if (wait := _pinned_ms(row)) is not None and wait >= 0.0), default=None)
 
 
 def _pinned_ms(row: TrialRow) -> float | None:
@@ -82,9 +103,9 @@ def _pinned_ms(row: TrialRow) -> float | None:
     return max(waits, default=None)
 
 
-def never_two(rows: Sequence[TrialRow], shown: Count) -> str:
+def never_two(counted: Exposed) -> str:
     """That two holders were not seen, and the holders that believed on to no harm, which are not counted as such."""
-    late = [row for row in rows if refused_by_itself(row)]
+    shown, late = counted.shown, [row for row in counted.rows if refused_by_itself(row)]
     if not late:
         return f"two holders in {shown.words}"
     believed_ms = max(row.overlap_ms for row in late)
@@ -120,16 +141,9 @@ def _told_after(rows: Sequence[TrialRow]) -> str:
     if not late_ms:
         return ""
     return (
-        f"a holder was told at most {late_ms:,.0f} ms after the next grant, looking every 5 ms (up to "
-        f"{LOOKING_MS:,.0f} ms are put down to its looking)"
+        f"a holder was told at most {late_ms:,.0f} ms after the next grant; it looks every 5 ms, so up to "
+        f"{LOOKING_MS:,.0f} ms come from its looking"
     )
-
-
-def _no_clock_ends_it(rows: Sequence[TrialRow]) -> str:
-    """Why no clock could have given two holders; "" where there is a lease, or no clock was stepped."""
-    if any(row.has_lease or row.scenario not in CLOCKS for row in rows):
-        return ""
-    return "no TTL: the lock ends with its connection, which no clock ends"
 
 
 def _served_after(rows: Sequence[TrialRow]) -> str:
@@ -156,18 +170,3 @@ def _stopped(rows: Sequence[TrialRow]) -> str:
         return ""
     numbers = f"{down[0]}" if len(down) == 1 else f"{down[0]} to {down[-1]}"
     return f"{numbers} of {rows[0].capability('nodes')} servers stopped, {rows[0].capability('quorum')} must answer"
-
-
-def _why_unsafe(rows: Sequence[TrialRow], stale_with: Count) -> list[str]:
-    if not any(row.has_token for row in rows):
-        fenced = f": late writes accepted with the fence on {stale_with.words}" if stale_with.of else ""
-        return [f"no token, so that a fence has nothing to compare{fenced}"]
-    told: list[str] = []
-    if stale_with.seen:
-        told.append(f"late writes accepted with the fence on {stale_with.words}")
-        fell = sum(len(row.checked.token_faults) for row in rows)
-        if fell:
-            told.append(f"the later token was not the greater one in {fell} pairs of grants")
-    elif not stale_with.of:
-        told.append("whether a fence would refuse the late write was not tried")
-    return [*told, ahead_words(rows)]

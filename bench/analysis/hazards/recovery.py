@@ -1,5 +1,6 @@
 """Crash recovery: how long after the holder was killed another client had the lock, against the TTL."""
 
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from bench.analysis import names
 from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
+from bench.analysis.quantiles import carries
 
 SCENARIO = "crash-recovery"
+P95 = 0.95
 NEVER_MS = -1.0  # how a scenario says that no grant came
 
 
@@ -27,6 +30,40 @@ class RecoveryPoint:
     @property
     def by_ttl(self) -> float | None:
         return None if self.recovery_ms is None else self.recovery_ms / self.ttl_ms
+
+    @property
+    def excess_ms(self) -> float | None:
+        """How much later than its TTL the lock was had; below 0: sooner."""
+        return None if self.recovery_ms is None else self.recovery_ms - self.ttl_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """By how much the lock was had later than its TTL after crashes of one system, over all TTLs."""
+
+    run_medians_ms: tuple[float, ...]  # one value a run
+    median_ms: float
+    p95_ms: float | None  # None: too few crashes carry it
+    largest_ms: float
+    crashes: int
+
+    @classmethod
+    def of(cls, points: Iterable[RecoveryPoint]) -> "Excess":
+        """From crashes after which somebody got the lock; raises StatisticsError where there is none."""
+        by_run: dict[str, list[float]] = {}
+        for point in points:
+            if point.excess_ms is not None:
+                by_run.setdefault(point.run_id, []).append(point.excess_ms)
+        every = sorted(value for values in by_run.values() for value in values)
+        p95_ms = every[math.ceil(P95 * len(every)) - 1] if every and carries(len(every), P95) else None
+        medians_ms = tuple(statistics.median(values) for values in by_run.values())
+        return cls(medians_ms, statistics.median(every), p95_ms, max(every), len(every))
+
+    @property
+    def words(self) -> str:
+        """Median and p95, or the largest where p95 is not carried."""
+        high = f"p95 {self.p95_ms:+,.0f} ms" if self.p95_ms is not None else f"at most {self.largest_ms:+,.0f} ms"
+        return f"TTL {self.median_ms:+,.0f} ms at the median, {high} ({self.crashes} crashes)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Does the fencing token rise with every grant, also when what it is drawn from is disturbed?
 
 What is counted are grants of one key in proven order (the checker's token pairs): the later one must have the greater
-token. A source that fell once lies; one that never fell is bounded by the number of pairs.
+token. A source that fell once lies; where none fell, the bound is on the share of runs (see `counts`).
 """
 
 from collections.abc import Iterable
@@ -53,9 +53,21 @@ def token_rows(trials: Iterable[TrialRow]) -> tuple[TokenRow, ...]:
     return tuple(_row(*key, groups[key]) for key in sorted(groups, key=lambda key: (names.position(key[0]), key)))
 
 
+def events_that_lower(rows: Iterable[TokenRow], system: str) -> tuple[str, ...]:
+    """The events after which a later holder got no greater token: what a fence of this system does not survive."""
+    return tuple(row.event for row in rows if row.system == system and row.verdict is TokenVerdict.LIES)
+
+
+def pairs_that_fell(rows: Iterable[TrialRow]) -> Count:
+    """Pairs of grants in proven order whose tokens fell, of all such pairs."""
+    told = [row for row in rows if row.checked.token_pairs]
+    fell = sum(len(row.checked.token_faults) for row in told)
+    return Count(fell, sum(row.checked.token_pairs for row in told), frozenset(row.run_id for row in told))
+
+
 def _row(system: str, event: str, rows: list[TrialRow]) -> TokenRow:
     faults = [fault for row in rows for fault in row.checked.token_faults]
-    count = Count(len(faults), sum(row.checked.token_pairs for row in rows))
+    count = pairs_that_fell(rows)
     grants = sum(row.checked.grants for row in rows)
     if grants and not any(one.token is not None for row in rows for one in row.trial.beliefs):
         verdict = TokenVerdict.NONE

@@ -2,11 +2,13 @@
 
     unsafe                  the harm showed (two clients held the lock), and a fence did not help: a late write was
                             accepted with the fence on, or there is no token for it to check, or none was refused
-    safe only with fencing  two clients held the lock; with the fence on, every late write was refused, from the new
-                            holder's first write on (`late_writes` has what came before that, and the reason tells it)
-    safe                    the harm never showed, in as many trials as could have shown it
+    safe only with fencing  two clients held the lock; with the fence on, every late write was refused
+    safe                    the harm never showed, in as many exposed trials as there were
     unavailable             no such harm, but there were trials in which nobody got the lock
     not measured            no trial could have shown anything
+
+Counted are the exposed trials, which their staging decides (`exposure`). Harm in any other trial is told apart: it is
+no frequency, since the staging did not make for it, but it is harm, and no system is safe that showed it.
 
 What the harm is, is the scenario's to say (`Hazard`); with most it is two holders.
 
@@ -18,10 +20,11 @@ from dataclasses import dataclass, field
 
 from bench.analysis import names
 from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.late_writes import stale_count
+from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.harms import Hazard
 from bench.analysis.hazards.reasons import reason_for
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
-from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Hazard, Subject, place_of, subject_of
+from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Subject, place_of, subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
 
 
@@ -44,34 +47,30 @@ class FaultVerdict:
     fault: str  # in words, with what sets it apart: "restart of all servers (durability none)"
     hazard: Hazard
     verdict: HazardVerdict
-    shown: Count  # trials in which the hazard showed, of those that could show it, whatever the fence did
-    stale_without: Count  # late writes accepted, of those sent with the fence off
-    stale_with: Count  # the same with the fence on
-    unavailable: Count  # trials in which nobody got the lock, of those that were counted
-    overlap_ms_max: float  # the longest time of two holders in one trial
-    has_token: bool
+    counted: Exposed
+    overlap_ms_max: float  # the longest time of two holders in one exposed trial
     emulator: bool
     reason: str
     evidence: tuple[str, ...]  # the runs that show it; all of them where nothing was shown
-    runs: tuple[str, ...]  # all that were counted
+    runs: tuple[str, ...]  # all that have an exposed trial
     void: tuple[VoidRun, ...]
+
+    @property
+    def shown(self) -> Count:
+        return self.counted.shown
+
+    @property
+    def has_token(self) -> bool:
+        return self.counted.has_token
 
     @property
     def telling(self) -> Count:
         """The count behind the word: trials without a grant where that is the subject or the verdict, else harm."""
-        harmless = not self.shown.seen
+        counted = self.counted
+        if not counted.shown.seen and counted.outside.seen:
+            return counted.outside
         asked = self.hazard.of_availability or self.verdict is HazardVerdict.UNAVAILABLE
-        return self.unavailable if asked and harmless else self.shown
-
-
-def decide(shown: Count, stale_with: Count, has_token: bool, unavailable: Count) -> HazardVerdict:
-    """The verdict from the counts alone."""
-    if shown.seen:
-        fenced = has_token and stale_with.of > 0 and stale_with.seen == 0
-        return HazardVerdict.WITH_FENCING if fenced else HazardVerdict.UNSAFE
-    if unavailable.seen:
-        return HazardVerdict.UNAVAILABLE
-    return HazardVerdict.SAFE if shown.of else HazardVerdict.NOT_MEASURED
+        return counted.unavailable if asked and not counted.shown.seen else counted.shown
 
 
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
@@ -109,32 +108,23 @@ class _Group:
 
 
 def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
-    # Two scenarios may share a fault (a jump of one server's clock, and of several): each trial by its own predicate.
-    def about(row: TrialRow) -> Subject:
-        return subject_of(row.scenario)
-
-    showing = [row for row in group.rows if about(row).shows(row)]
-    counted = [row for row in group.rows if about(row).shows(row) or about(row).exposed(row)]
-    shown = Count(len(showing), len(counted))
-    stale_without, stale_with = stale_count(counted, False), stale_count(counted, True)
-    unavailable = Count.over(about(row).unavailable(row) for row in counted)
-    has_token = any(row.has_token for row in group.rows)
-    verdict = decide(shown, stale_with, has_token, unavailable)
-    telling = showing or [row for row in counted if about(row).unavailable(row)] or counted or group.rows
+    counted = Exposed.of(group.rows)
+    telling = (
+        counted.harmful
+        or [row for row in counted.rows if subject_of(row.scenario).unavailable(row)]
+        or counted.rows
+        or group.rows
+    )
     return FaultVerdict(
         system=system,
         fault=fault,
         hazard=group.subject.hazard,
-        verdict=verdict,
-        shown=shown,
-        stale_without=stale_without,
-        stale_with=stale_with,
-        unavailable=unavailable,
-        overlap_ms_max=max((row.overlap_ms for row in counted), default=0.0),
-        has_token=has_token,
+        verdict=counted.verdict,
+        counted=counted,
+        overlap_ms_max=max((row.overlap_ms for row in counted.rows), default=0.0),
         emulator=any(row.emulator for row in group.rows),
-        reason=reason_for(verdict, group.subject.hazard, counted, shown, stale_with, unavailable, group.void),
+        reason=reason_for(counted, group.subject.hazard, [one.cause for one in group.void]),
         evidence=run_ids(telling),
-        runs=run_ids(counted),
+        runs=run_ids(counted.rows),
         void=tuple(group.void),
     )

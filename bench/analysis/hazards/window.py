@@ -13,13 +13,13 @@ from enum import StrEnum
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
+from bench.analysis.hazards.exposure import BEYOND_TTLS
 from bench.analysis.hazards.late_writes import ahead_of_the_fence
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 
 GRID = "gc-pause"  # the grid of pauses, from which the fit is made
 SCENARIOS = (GRID, "page-scenario")  # those that stop a whole holder without a watchdog
-BEYOND_TTLS = 1.01  # a pause of one TTL is over it by a hair, and says nothing of the line
 TOLERATED_TTLS = 0.1  # a larger median difference needs a reason
 
 

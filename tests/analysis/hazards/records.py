@@ -1,7 +1,7 @@
 """Made-up hazard records, through the real models, for tests of what an analysis says of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.analysis.hazards.evidence import HazardEvidence
@@ -115,6 +115,16 @@ def jump(by_ms: float, broke: bool, nodes: int = 3, ttl_ms: int = 500) -> Staged
     )
 
 
+# What each of these scenarios does, where a trial does not say otherwise: for so long, in ms.
+STRUCK: Mapping[str, tuple[str, float]] = {
+    "cable-pulled": ("partition", 5_000.0),
+    "crash-recovery": ("kill", 0.0),
+    "failover": ("failover", 1_000.0),
+    "stalled-leader": ("server_stall", 4_000.0),
+    "swallowed-reply": ("swallow_reply", 400.0),
+}
+
+
 def plan(scenario: str, system: str, number: int = 1, **parameters: Scalar) -> HazardPlan:
     """A run's plan."""
     return HazardPlan(
@@ -185,7 +195,7 @@ def history_of(system: str, trials: Sequence[Trial], staging: Sequence[str] = ()
 
 def run(plan: HazardPlan, *staged: Staged, void: str | None = None) -> HazardRun:
     """A run in memory, as `hazard_runs` would read it."""
-    made = [trial_of(str(number), one) for number, one in enumerate(staged, 1)]
+    made = [trial_of(str(number), _as_staged(plan.scenario, one)) for number, one in enumerate(staged, 1)]
     history = history_of(plan.system, [trial for trial, _ in made])
     return HazardRun(
         plan=plan,
@@ -203,6 +213,11 @@ def run(plan: HazardPlan, *staged: Staged, void: str | None = None) -> HazardRun
 def runs(scenario: str, system: str, *staged: Staged, **parameters: Scalar) -> HazardRun:
     """One run of these trials."""
     return run(plan(scenario, system, 1, **parameters), *staged)
+
+
+def often(scenario: str, system: str, *staged: Staged, repetitions: int = 6, **parameters: Scalar) -> list[HazardRun]:
+    """The same trials in each of several runs."""
+    return [run(plan(scenario, system, number, **parameters), *staged) for number in range(1, repetitions + 1)]
 
 
 def evidence(*found: HazardRun) -> HazardEvidence:
@@ -236,9 +251,15 @@ def add_run(
     if failed is not None:
         place.write(failed)
     elif staged:
-        made = [trial_of(str(number), one) for number, one in enumerate(staged, 1)]
+        made = [trial_of(str(number), _as_staged(plan.scenario, one)) for number, one in enumerate(staged, 1)]
         place.write(history_of(plan.system, [trial for trial, _ in made], staging))
         place.write(HazardChecked(trials=tuple(checked for _, checked in made), staging=tuple(staging)))
+
+
+def _as_staged(scenario: str, staged: Staged) -> Staged:
+    if staged.faults or scenario not in STRUCK:
+        return staged
+    return replace(staged, faults=(window(*STRUCK[scenario]),))
 
 
 def _capabilities(system: str) -> Mapping[str, str]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import Claim
-from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.tolerance import SCENARIO as REDLOCK_CLOCK
@@ -61,7 +62,7 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
 def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C26: one Redis is less sensitive to a jump of the clock than Redlock."""
     ahead = [row for row in hazards.of(SERVERS, claim.system) if any((one.amount or 0.0) > 0.0 for one in row.faults)]
-    held = Held.of(ahead)
+    held = Exposed.of(ahead)
     redlock = hazards.tolerance
     if not held.shown.of:
         yield missing(claim, hazards, SERVERS)
@@ -91,8 +92,8 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C27, C28, C29: no jump of a wall clock gives two holders, of the servers, and of the client where asked for; and
     none keeps the lock of a holder that crashed.
     """
-    servers = Held.of(hazards.of(SERVERS, claim.system))
-    client = Held.of(hazards.of(CLIENT, claim.system))
+    servers = Exposed.of(hazards.of(SERVERS, claim.system))
+    client = Exposed.of(hazards.of(CLIENT, claim.system))
     if not servers.shown.of:
         yield missing(claim, hazards, SERVERS)
         return
@@ -103,7 +104,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         told = f"no TTL: the lock ends with its connection, which no clock ends; {told}"
     about = subject_of(CRASH)
     crashes = [row for row in hazards.of(CRASH, claim.system) if about.exposed(row)]
-    blocked = Count.over(about.unavailable(row) for row in crashes)
+    blocked = Count.over(crashes, about.unavailable)
     told = joined(
         told,
         f"the client's clock jumped: {client.shown.words}" if client.shown.of else "",
@@ -125,8 +126,8 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
 
 def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C30: it depends on how expiry is judged; both ways are measured."""
-    record = Held.of(hazards.of(CLIENT, claim.system))
-    clock = Held.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
+    record = Exposed.of(hazards.of(CLIENT, claim.system))
+    clock = Exposed.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
     if not record.shown.of and not clock.shown.of:
         yield missing(claim, hazards, CLIENT)
         return

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import Claim
-from bench.analysis.hazards.claims.base import Held, joined, judged, missing
+from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.reasons import outlived
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
@@ -23,39 +24,42 @@ def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
     restarts, failovers = hazards.of(RESTART, claim.system), hazards.of(FAILOVER, claim.system)
     kinds = {str(row.parameter("durability", "")) for row in restarts}
     parts = [
-        (f"restart, durability {kind}" if kind else "restart", Held.of(_durable(restarts, kind)))
+        (f"restart, durability {kind}" if kind else "restart", Exposed.of(_durable(restarts, kind)))
         for kind in sorted(kinds, key=_durability_order)
     ]
     for replicated, what in ((False, BEFORE), (True, AFTER)):
         of_kind = [row for row in failovers if bool(row.parameter("replicated")) is replicated]
-        parts += [(what, Held.of(of_kind))] if of_kind else []
-    told = joined(*(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of))
-    if not told:
+        parts += [(what, Exposed.of(of_kind))] if of_kind else []
+    told = joined(
+        *(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of),
+        *(f"{what}: not measured ({', '.join(held.why_unexposed)})" for what, held in parts if not held.shown.of),
+    )
+    if not any(held.shown.of for _, held in parts):
         yield missing(claim, hazards, RESTART, FAILOVER)
         return
-    lost = [what for what, held in parts if held.shown.seen]
+    lost = [what for what, held in parts if held.harmful]
     kept = [what for what, held in parts if held.shown.none]
-    rows = [row for _, held in parts for row in held.rows]
+    unseen = [held.shown for _, held in parts if held.shown.none]
+    rows = [row for _, held in parts for row in held.judged]
     if not lost:
         verdict, why = Verdict.FAILS, told
     elif kept and BEFORE not in lost:
         verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
     else:
-        verdict, why = Verdict.HOLDS, told
-    found = ", ".join(f"{what} {held.shown.seen} of {held.shown.of}" for what, held in parts)
-    yield judged(claim, verdict, why, rows, found=found)
+        verdict, why, unseen = Verdict.HOLDS, told, []  # it was seen to be lost
+    found = ", ".join(f"{what} {held.shown.seen} of {held.shown.of}" for what, held in parts if held.shown.of)
+    yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
 
 
 def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C45, C46: with the leader killed, the lock is still held: nobody else gets it while its holder believes."""
-    rows = hazards.of(FAILOVER, claim.system)
-    held = Held.of(rows)
+    held = Exposed.of(hazards.of(FAILOVER, claim.system))
     if not held.shown.of:
         yield missing(claim, hazards, FAILOVER)
         return
-    restarted = Held.of(hazards.of(RESTART, claim.system))
-    stalled = Held.of(hazards.of(STALLED, claim.system))
-    kept = Count.over(row.measure("granted") == 0.0 for row in held.rows)
+    restarted = Exposed.of(hazards.of(RESTART, claim.system))
+    stalled = Exposed.of(hazards.of(STALLED, claim.system))
+    kept = Count.over(held.rows, lambda row: row.measure("granted") == 0.0)
     told = joined(
         f"leader killed while the lock is held: two holders in {held.shown.words}",
         f"still held in {kept.seen} of {kept.of}",
@@ -64,14 +68,18 @@ def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         outlived(stalled.rows),
     )
     shown = held.shown + restarted.shown + stalled.shown
-    verdict = Verdict.FAILS if shown.seen or kept.seen < kept.of else Verdict.HOLDS
-    yield judged(claim, verdict, told, [*held.rows, *restarted.rows, *stalled.rows], found=f"two holders {shown.words}")
+    rows = [row for one in (held, restarted, stalled) for row in one.judged]
+    broken = any(one.harmful for one in (held, restarted, stalled)) or kept.seen < kept.of
+    verdict, unseen = (Verdict.FAILS, []) if broken else (Verdict.HOLDS, [held.shown])
+    yield judged(claim, verdict, told, rows, found=f"two holders {shown.words}", unseen=unseen)
 
 
 def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C60: an asynchronous replica can be promoted without the lock."""
     held, after = (
-        Held.of(row for row in hazards.of(FAILOVER, claim.system) if bool(row.parameter("replicated")) is replicated)
+        Exposed.of(
+            [row for row in hazards.of(FAILOVER, claim.system) if bool(row.parameter("replicated")) is replicated]
+        )
         for replicated in (False, True)
     )
     if not held.shown.of:
@@ -79,33 +87,35 @@ def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgemen
         return
     why = joined(
         f"{BEFORE}: two holders in {held.shown.words}",
-        f"late writes accepted with the fence on {held.fenced.words}" if held.fenced.of else "",
+        f"late writes accepted with the fence on {held.stale_with.words}" if held.stale_with.of else "",
         f"{AFTER}: two holders in {after.shown.words}" if after.shown.of else "",
     )
-    verdict = Verdict.HOLDS if held.shown.seen else Verdict.FAILS
+    verdict, unseen = (Verdict.HOLDS, []) if held.harmful else (Verdict.FAILS, [held.shown])
     found = f"two holders {held.shown.words}"
-    yield judged(claim, verdict, why, [*held.rows, *after.rows], found=found)
+    yield judged(claim, verdict, why, [*held.judged, *after.judged], found=found, unseen=unseen)
 
 
 def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C47: the server is killed while a lock is held: nobody else may hold it while its holder believes in it."""
     system = claim.system
-    held = Held.of(hazards.of(RESTART, system))
+    held = Exposed.of(hazards.of(RESTART, system))
     stand_in = STAND_IN.get(system)
     if not held.shown.of and stand_in is not None:
         system = stand_in
-        held = Held.of(hazards.of(RESTART, system))
+        held = Exposed.of(hazards.of(RESTART, system))
     if not held.shown.of:
         yield missing(claim, hazards, RESTART)
         return
-    kept = Count.over(bool(held_on) for row in held.rows if (held_on := row.measure("still_held")) is not None)
+    asked = [row for row in held.rows if row.measure("still_held") is not None]
+    kept = Count.over(asked, lambda row: bool(row.measure("still_held")))
     told = joined(
         f"server killed while the lock is held: two holders in {held.shown.words}",
         outlived(held.rows),
         _answered_to(held.rows, "waiter"),
     )
-    if held.shown.seen:
-        verdict, why = Verdict.FAILS, told
+    unseen = [held.shown]
+    if held.harmful:
+        verdict, why, unseen = Verdict.FAILS, told, []
     elif system != claim.system:
         verdict, why = (
             Verdict.CONDITION,
@@ -115,7 +125,8 @@ def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         verdict, why = Verdict.CONDITION, f"as far as the lock may end with the server, if its holder is told: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
-    yield judged(claim, verdict, why, held.rows, system=system, found=f"two holders {held.shown.words}")
+    found = f"two holders {held.shown.words}"
+    yield judged(claim, verdict, why, held.judged, system=system, found=found, unseen=unseen)
 
 
 def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from bench.analysis.cells import Absent
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import joined, judged, missing
-from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.nodes import HANG, SCENARIO, NodesRow, how_of
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.validity import SCENARIO as LATE_QUORUM
-from bench.analysis.hazards.validity import left_ms
+from bench.analysis.hazards.validity import left_ms, nothing_left
 from bench.analysis.judgement import Judgement, Verdict
 
 ROUNDING_MS = 5.0  # between the clock readings of the adapter and those of the record
@@ -87,18 +87,19 @@ def validity(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if not rows:
         yield missing(claim, hazards, LATE_QUORUM)
         return
-    late = [row for row in rows if left_ms(row) <= 0.0]
-    refused = Count.over(not row.measure("granted") for row in late)
+    late = [row for row in rows if nothing_left(row)]
+    granted_late = Count.over(late, lambda row: bool(row.measure("granted")))
     granted = [row for row in rows if row.measure("granted")]
     unlike = [row for row in granted if abs((row.measure("validity_ms") or 0.0) - left_ms(row)) > ROUNDING_MS]
-    told = joined(f"nothing left of the TTL: refused in {refused.seen} of {refused.of}", _granted_words(granted))
-    if refused.seen < refused.of or unlike:
+    told = joined(f"nothing left of the TTL: granted in {granted_late.words}", _granted_words(granted))
+    if granted_late.seen or unlike:
         verdict, why = Verdict.FAILS, told
     elif not late:
         verdict, why = Verdict.NOT_TESTABLE, f"no quorum was late enough: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
-    yield judged(claim, verdict, why, rows, found=told)
+    unseen = [granted_late] if verdict is Verdict.HOLDS else []
+    yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
 
 
 def _granted_words(granted: Sequence[TrialRow]) -> str:
@@ -121,7 +122,7 @@ def _beyond_its_limit(row: NodesRow) -> bool:
 def _by_down(rows: Sequence[NodesRow]) -> str:
     by_down: dict[int, Count] = {}
     for row in rows:
-        by_down[row.nodes_down] = by_down.get(row.nodes_down, Count(0, 0)) + row.acquired
+        by_down[row.nodes_down] = by_down.get(row.nodes_down, NOBODY_LOOKED) + row.acquired
     return ", ".join(f"{down}: acquired {count.seen} of {count.of}" for down, count in sorted(by_down.items()))
 
 

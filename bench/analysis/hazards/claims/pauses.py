@@ -3,89 +3,107 @@
 from collections.abc import Iterator
 
 from bench.analysis.claims import Claim
-from bench.analysis.hazards.claims.base import Held, joined, judged, missing, systems_of
-from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.claims.base import joined, judged, missing, systems_of
+from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.late_writes import ahead_of_the_fence, stale_count
 from bench.analysis.hazards.reasons import never_two, pinned
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.subjects import shown_at_write
 from bench.analysis.hazards.window import GRID, WindowFit
 from bench.analysis.judgement import Judgement, Verdict
 
 PAUSES = ("gc-pause", "page-scenario", "idle-in-transaction")
+FENCE_GAP = "fence-gap"
 SLOPE_TOLERATED = 0.1
 
 
 def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C19, C20: not safe under pauses. Where a checked token refuses every late write, that is a condition."""
-    held = _paused(claim.system, hazards)
-    if not held.shown.of:
+    held = Exposed.of(_paused(claim.system, hazards))
+    if not held.judged:
         yield missing(claim, hazards, *PAUSES[:2])
         return
-    without = f"late writes accepted without a checked fence {held.without.words}"
-    fenced = f"with it {held.fenced.words}"
-    if not held.shown.seen:
-        verdict, why = Verdict.FAILS, joined(never_two(held.rows, held.shown), pinned(held.rows))
+    without = f"late writes accepted without a checked fence {held.stale_without.words}"
+    fenced = f"with it {held.stale_with.words}"
+    unseen: list[Count] = []
+    if not held.harmful:
+        verdict, why, unseen = Verdict.FAILS, joined(never_two(held), pinned(held.rows)), [held.shown]
     elif not held.has_token:
-        verdict, why = Verdict.HOLDS, f"{without}; with the fence on {held.fenced.words}, as there is no token to check"
-    elif held.fenced.none:
-        source = held.rows[0].capability("fencing_source")
-        told = f"as long as no token is checked: {without}, {fenced} (token: {source})"
-        verdict, why = Verdict.CONDITION, joined(told, held.ahead)
-    elif held.fenced.seen:
-        verdict, why = Verdict.HOLDS, f"{without}, {fenced}"
+        verdict, why = Verdict.HOLDS, f"{without}, {fenced}, as there is no token to check"
+    elif held.stale_with.none:
+        source = held.judged[0].capability("fencing_source")
+        verdict, unseen = Verdict.CONDITION, [held.stale_with]
+        why = joined(
+            f"as long as no token is checked: {without}, {fenced} (token: {source})", _gap(claim.system, hazards)
+        )
+    elif held.stale_with.seen:
+        verdict, why = Verdict.HOLDS, joined(f"{without}, {fenced}", held.ahead)
     else:
         verdict, why = Verdict.HOLDS, f"{without}; no late write met a fence"
-    yield judged(claim, verdict, why, held.rows, found=_found(held))
+    yield judged(claim, verdict, why, held.judged, found=_found(held), unseen=unseen)
 
 
 def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C21 to C24: safe under pauses with fencing. What happens without it is told beside."""
-    held = _paused(claim.system, hazards)
-    if not held.shown.of:
+    held = Exposed.of(_paused(claim.system, hazards))
+    if not held.judged:
         yield missing(claim, hazards, *PAUSES[:2])
         return
-    fenced = f"late writes accepted with the fence on {held.fenced.words}"
-    without = f"without it {held.without.words}" if held.without.of else ""
-    if not held.shown.seen:
-        verdict, why = (
-            Verdict.HOLDS,
-            joined(never_two(held.rows, held.shown), "fence or not", pinned(held.rows)),
-        )
-    elif held.fenced.seen:
+    fenced = f"late writes accepted with the fence on {held.stale_with.words}"
+    without = f"without it {held.stale_without.words}" if held.stale_without.of else ""
+    unseen, gap = [held.stale_with], _gap(claim.system, hazards)
+    if not held.harmful:
+        verdict, why, unseen = Verdict.HOLDS, joined(never_two(held), "fence or not", pinned(held.rows)), [held.shown]
+    elif held.stale_with.seen > sum(map(ahead_of_the_fence, held.judged)):
         verdict, why = Verdict.FAILS, joined(fenced, without)
-    elif held.fenced.none and held.ahead:
-        told = f"once the new holder has shown its token to the resource: {fenced}"
-        verdict, why = Verdict.CONDITION, joined(told, held.ahead, without)
-    elif held.fenced.none:
+    elif held.stale_with.seen:
+        verdict, why = (
+            Verdict.CONDITION,
+            joined(f"once the resource has seen the new token: {fenced}", held.ahead, without),
+        )
+    elif held.stale_with.none and gap:
+        told = f"if the new holder presents its token before its first read: {fenced}"
+        verdict, why = Verdict.CONDITION, joined(told, gap, without)
+    elif held.stale_with.none:
         verdict, why = Verdict.HOLDS, joined(fenced, without)
     else:
         verdict, why = Verdict.NOT_TESTABLE, joined("no late write met a fence", without)
-    yield judged(claim, verdict, why, held.rows, found=_found(held))
+    yield judged(claim, verdict, why, held.judged, found=_found(held), unseen=unseen)
 
 
 def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C63, C64: correct under pauses and partitions, without a checked fence."""
-    paused = Held.of(hazards.of("gc-pause", claim.system, fence=False))
-    cut_off = Held.of(row for row in hazards.of("cable-pulled", claim.system) if not row.fence)
-    if not paused.shown.of and not cut_off.shown.of:
+    pulled = [row for row in hazards.of("cable-pulled", claim.system) if not row.fence]
+    parts = {
+        "holder stopped": Exposed.of(hazards.of("gc-pause", claim.system, fence=False)),
+        "holder cut off": Exposed.of([row for row in pulled if row.parameter("asks_first", True)]),
+        "holder cut off that does not ask": Exposed.of(
+            [row for row in pulled if not row.parameter("asks_first", True)]
+        ),
+    }
+    if not any(held.judged for held in parts.values()):
         yield missing(claim, hazards, "gc-pause", "cable-pulled")
         return
-    rows = (*paused.rows, *cut_off.rows)
     told = [
-        f"{what}: two holders in {held.shown.words}, {_late_words(held.without)}"
-        if held.shown.of
+        f"{what}: two holders in {held.shown.words}, {_late_words(held.stale_without)}"
+        if held.judged
         else f"{what}: not tried"
-        for what, held in (("holder stopped", paused), ("holder cut off", cut_off))
+        for what, held in parts.items()
     ]
-    redis = Held.of(hazards.of("gc-pause", "redis", fence=False))
-    likewise = f"Redis, stopped, likewise: late writes accepted {redis.without.words}" if redis.without.seen else ""
-    if paused.without.seen or cut_off.without.seen:
-        verdict, why = Verdict.FAILS, joined(*told, likewise)
-    elif not paused.shown.of or not cut_off.shown.of:
+    accepted = sum((stale_count(held.judged, False) for held in parts.values()), NOBODY_LOOKED)
+    redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).stale_without
+    unseen = [held.shown for held in parts.values()]
+    if accepted.seen:
+        likewise = f"Redis, stopped, likewise: late writes accepted {redis.words}" if redis.seen else ""
+        verdict, why, unseen = Verdict.FAILS, joined(*told, likewise), []
+    elif not all(held.rows for held in parts.values()):
         verdict, why = Verdict.CONDITION, joined(*told)
     else:
         verdict, why = Verdict.HOLDS, joined(*told)
-    found = f"late writes accepted {(paused.without + cut_off.without).words}"
-    yield judged(claim, verdict, why, rows, found=found)
+    rows = [row for held in parts.values() for row in held.judged]
+    yield judged(claim, verdict, why, rows, found=f"late writes accepted {accepted.words}", unseen=unseen)
 
 
 def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -108,8 +126,8 @@ def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     every = hazards.of("watchdog")
     for system in systems_of(every):
         rows = [row for row in every if row.system == system]
-        whole = Held.of(row for row in rows if row.parameter("stalled") == "process")
-        worker = Held.of(row for row in rows if row.parameter("stalled") == "worker")
+        whole = Exposed.of([row for row in rows if row.parameter("stalled") == "process"])
+        worker = Exposed.of([row for row in rows if row.parameter("stalled") == "worker"])
         told = joined(
             f"process and watchdog stopped: two holders in {whole.shown.words}",
             f"worker stalled, watchdog alive: {worker.shown.words}",
@@ -125,7 +143,8 @@ def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         else:
             verdict, why = Verdict.HOLDS, told
         found = f"stopped {whole.shown.words}; alive {worker.shown.words}"
-        yield judged(claim, verdict, why, rows, system=system, found=found)
+        unseen = [worker.shown] if verdict is Verdict.HOLDS else []
+        yield judged(claim, verdict, why, rows, system=system, found=found, unseen=unseen)
     if not every:
         yield missing(claim, hazards, "watchdog")
 
@@ -136,8 +155,8 @@ def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     for system in systems_of(every):
         rows = [row for row in every if row.system == system]
         off, on = [[row for row in rows if bool(row.fence) is fence] for fence in (False, True)]
-        both = Count.over(row.checked.overlap_ns > 0 and row.checked.lost_updates > 0 for row in off)
-        refused = Count.over(row.checked.stale_refused > 0 and not row.checked.stale_accepted for row in on)
+        both = Count.over(off, lambda row: row.checked.overlap_ns > 0 and row.checked.lost_updates > 0)
+        refused = Count.over(on, lambda row: row.checked.stale_refused > 0 and not row.checked.stale_accepted)
         told = joined(
             f"fence off: two holders and a lost update in {both.seen} of {both.of}",
             f"fence on: late write refused in {refused.seen} of {refused.of}",
@@ -152,7 +171,9 @@ def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
             verdict, why = Verdict.FAILS, f"in its second half, since there is no token: {told}"
         else:
             verdict, why = Verdict.FAILS, told
-        yield judged(claim, verdict, why, rows, system=system, found=told)
+        accepted = Count.over(on, lambda row: row.checked.stale_accepted > 0)
+        unseen = [accepted] if verdict is Verdict.HOLDS else []
+        yield judged(claim, verdict, why, rows, system=system, found=told, unseen=unseen)
     if not every:
         yield missing(claim, hazards, "page-scenario")
 
@@ -161,16 +182,24 @@ def _late_words(accepted: Count) -> str:
     return f"late writes accepted {accepted.words}" if accepted.of else "no late write was sent"
 
 
-def _paused(system: str, hazards: HazardEvidence) -> Held:
-    return Held.of(row for scenario in PAUSES for row in hazards.of(scenario, system))
+def _paused(system: str, hazards: HazardEvidence) -> list[TrialRow]:
+    """Pauses, with the token presented before the first read where the protocol was chosen."""
+    return [row for scenario in PAUSES for row in hazards.of(scenario, system) if not shown_at_write(row)]
 
 
-def _found(held: Held) -> str:
+def _gap(system: str, hazards: HazardEvidence) -> str:
+    """What a fence did that saw the new token with a write only; "" where it refused every late write, or met none."""
+    at_write = [row for scenario in (*PAUSES, FENCE_GAP) for row in hazards.of(scenario, system) if shown_at_write(row)]
+    accepted = stale_count(at_write, True)
+    return f"first shown with a write, late writes accepted {accepted.words}" if accepted.seen else ""
+
+
+def _found(held: Exposed) -> str:
     if not held.shown.seen:
         return f"two holders {held.shown.words}"
     return joined(
-        f"accepted {held.without.words} without the fence" if held.without.of else "",
-        f"{held.fenced.words} with it" if held.fenced.of else "",
+        f"accepted {held.stale_without.words} without the fence" if held.stale_without.of else "",
+        f"{held.stale_with.words} with it" if held.stale_with.of else "",
     )
 
 

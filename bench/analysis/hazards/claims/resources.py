@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.hazards.claims.base import joined, judged, missing
-from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.resources import SCENARIO
 from bench.analysis.hazards.rows import TrialRow
@@ -26,7 +26,7 @@ def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     told = "late writes accepted with the fence on: " + ", ".join(
         f"{row.kind} {row.accepted_with.seen} of {row.accepted_with.of}" for row in rows
     )
-    off = Count(sum(row.accepted_without.seen for row in rows), sum(row.accepted_without.of for row in rows))
+    off = sum((row.accepted_without for row in rows), NOBODY_LOOKED)
     told = joined(told, f"with it off {off.words}" if off.of else "")
     if failing:
         verdict, why = Verdict.FAILS, f"not {', '.join(failing)}: {told}"
@@ -36,16 +36,19 @@ def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         verdict, why = Verdict.CONDITION, f"{' and '.join(emulated)} each on an emulator of its API: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
-    fenced = Count(sum(row.accepted_with.seen for row in rows), sum(row.accepted_with.of for row in rows))
+    fenced = sum((row.accepted_with for row in rows), NOBODY_LOOKED)
     found = f"{len(rows)} kinds, accepted {fenced.words}"
-    yield judged(claim, verdict, why, trials, system=ALL_SYSTEMS, found=found)
+    unseen = [] if failing else [row.accepted_with for row in rows]
+    yield judged(claim, verdict, why, trials, system=ALL_SYSTEMS, found=found, unseen=unseen)
 
 
 def rule(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C39: the resource refuses tokens up to the last one seen. Then a holder's own second write is refused too."""
     rows = [row for row in hazards.of(SECOND_WRITE) if row.has_token]
-    strict = Count.over(_second_refused(row) for row in rows if row.parameter("rule") == "at_most")
-    below = Count.over(_second_refused(row) for row in rows if row.parameter("rule") == "below")
+    strict, below = (
+        Count.over([row for row in rows if row.parameter("rule") == rule], _second_refused)
+        for rule in ("at_most", "below")
+    )
     if not strict.of:
         yield missing(claim, hazards, SECOND_WRITE)
         return
@@ -54,7 +57,7 @@ def rule(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         f"refusing one below it in {below.words}" if below.of else "",
     )
     verdict = Verdict.FAILS if strict.seen else Verdict.HOLDS
-    yield judged(claim, verdict, why, rows, system=ALL_SYSTEMS, found=f"refused {strict.words}")
+    yield judged(claim, verdict, why, rows, system=ALL_SYSTEMS, found=f"refused {strict.words}", unseen=[strict])
 
 
 def _second_refused(row: TrialRow) -> bool:

@@ -7,7 +7,7 @@ from bench.analysis.hazards.claims.base import Judge, joined, judged, missing
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.tokens import EVENT_OF_NAIVE, NAIVE, SOURCES, TokenRow, TokenVerdict
+from bench.analysis.hazards.tokens import EVENT_OF_NAIVE, NAIVE, SOURCES, TokenRow, TokenVerdict, pairs_that_fell
 from bench.analysis.judgement import Judgement, Verdict
 
 CONTENDED = "contended"
@@ -49,9 +49,7 @@ def built_in(asked: Sequence[str]) -> Judge:
             return
         counts = {event: row.faults for event, row in rows.items()}
         if expired:
-            counts["expired"] = Count(
-                sum(len(row.checked.token_faults) for row in expired), sum(row.checked.token_pairs for row in expired)
-            )
+            counts["expired"] = pairs_that_fell(expired)
         fell = [event for event, count in counts.items() if count.seen]
         untried = [event for event in asked if not counts.get(event, NOBODY_LOOKED).of]
         told = _counted(counts)
@@ -65,7 +63,8 @@ def built_in(asked: Sequence[str]) -> Judge:
             verdict, why = Verdict.CONDITION, joined(unless, gaps, told)
         else:
             verdict, why = Verdict.HOLDS, told
-        yield judged(claim, verdict, why, [*trials, *expired], found=_short(counts))
+        unseen = [] if verdict is Verdict.FAILS else [counts[event] for event in asked if event in counts]
+        yield judged(claim, verdict, why, [*trials, *expired], found=_short(counts), unseen=unseen)
 
     return judge
 
@@ -89,6 +88,7 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             [*hazards.of(SOURCES, variant)],
             system=variant,
             found=f"out of order in {row.faults.told('pairs')}",
+            unseen=[row.faults],
         )
 
     return judge
@@ -107,7 +107,8 @@ def naive_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     why = joined(f"a later holder got no greater token in {naive.faults.told('pairs of grants')}", beside)
     verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
     rows = [row for row in hazards.of(NAIVE) if row.system in ("redis", naive.system)]
-    yield judged(claim, verdict, why, rows, system=naive.system, found=f"out of order in {naive.faults.told('pairs')}")
+    found = f"out of order in {naive.faults.told('pairs')}"
+    yield judged(claim, verdict, why, rows, system=naive.system, found=found, unseen=[naive.faults])
 
 
 def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -117,9 +118,11 @@ def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if not measured:
         yield missing(claim, hazards, "mod-revision")
         return
-    changed = Count.over(_changed(row, "mod_revision") for row in measured)
-    kept = Count.over(not _changed(row, "create_revision") for row in measured)
-    equal = Count.over(row.measure("mod_revision_before") == row.measure("create_revision_before") for row in measured)
+    changed = Count.over(measured, lambda row: _changed(row, "mod_revision"))
+    kept = Count.over(measured, lambda row: not _changed(row, "create_revision"))
+    equal = Count.over(
+        measured, lambda row: row.measure("mod_revision_before") == row.measure("create_revision_before")
+    )
     told = (
         f"the holder's key was written over: mod_revision changed in {changed.words}, "
         f"create_revision stayed in {kept.seen} of {kept.of}"
@@ -130,7 +133,7 @@ def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         verdict, why = Verdict.CONDITION, f"as long as nobody writes the key (the two are equal until then): {told}"
     else:
         verdict, why = Verdict.FAILS, told
-    yield judged(claim, verdict, why, measured, found=f"changed in {changed.words}")
+    yield judged(claim, verdict, why, measured, found=f"changed in {changed.words}", unseen=[changed])
 
 
 def _changed(row: TrialRow, revision: str) -> bool:

@@ -1,0 +1,94 @@
+"""Which trials could have shown the harm: decided from their staging, before and without their outcome.
+
+Each function says why a trial was *not* exposed, in words for a table; "" means that it was. What it may look at: the
+parameters, the confirmed windows of the faults, what the adapter says of itself, and, where the staging itself waits
+for it, that another client had been granted the key before the fault was over. What came of the trial (overlaps, late
+writes, who got the lock in the end) is nowhere read here; a test holds every scenario to that.
+"""
+
+from collections.abc import Callable
+
+from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.validity import nothing_left
+
+Unexposed = Callable[[TrialRow], str]
+
+BEYOND_TTLS = 1.01  # a stop that was asked for as one TTL is over it by a hair, and says nothing
+NO_POWER_LOSS = "power loss not staged"  # a killed process loses nothing that the kernel has
+_SYNCED_LATER = frozenset({"everysec", "no"})  # what a setting of Redis's log leaves to the kernel
+
+
+def always(_: TrialRow) -> str:
+    """Exposed by being played at all."""
+    return ""
+
+
+def longest_lease_ms(row: TrialRow) -> float:
+    """How long a lease may last, by all that the system allows itself."""
+    return row.ttl_ms + row.capability_ms("ttl_granularity_ms")
+
+
+def stopped(*kinds: str) -> Unexposed:
+    """Not where faults of these kinds lasted no longer than a lease may."""
+
+    def why(row: TrialRow) -> str:
+        longest_ms = row.longest_fault_ms(*kinds) or 0.0
+        least_ms = BEYOND_TTLS * row.ttl_ms + row.capability_ms("ttl_granularity_ms")
+        return "" if longest_ms > least_ms else "shorter than a lease may last"
+
+    return why
+
+
+def outlasted(kind: str) -> Unexposed:
+    """As `stopped`; exposed as well where another was granted the key before the fault was over, as was waited for."""
+    too_short = stopped(kind)
+
+    def why(row: TrialRow) -> str:
+        return "" if _granted_meanwhile(row, kind) else too_short(row)
+
+    return why
+
+
+def _granted_meanwhile(row: TrialRow, kind: str) -> bool:
+    return any(
+        fault.ended_ns is not None
+        and any(
+            belief.actor != fault.target and fault.began_ns < belief.from_ns <= fault.ended_ns
+            for belief in row.trial.beliefs
+        )
+        for fault in row.faults
+        if fault.kind == kind
+    )
+
+
+def struck(kind: str) -> Unexposed:
+    """Not where no fault of this kind was in force."""
+    return lambda row: "" if any(fault.kind == kind for fault in row.faults) else "the fault was not in force"
+
+
+def restarted(row: TrialRow) -> str:
+    """Servers end by SIGKILL: what they gave to the kernel survives, whether or not it was ever on a disk."""
+    return NO_POWER_LOSS if row.parameter("durability") in _SYNCED_LATER else ""
+
+
+def answered_late(row: TrialRow) -> str:
+    """Redlock: not where the quorum's answer left something of the validity."""
+    return "" if nothing_left(row) else "the quorum answered in time"
+
+
+def clock_jumped(row: TrialRow) -> str:
+    """Not where no clock was stepped: a control."""
+    return "" if any(fault.amount for fault in row.faults) else "no clock was stepped"
+
+
+def jumped_past_the_lease(row: TrialRow) -> str:
+    """Of a search: the jump that it begins with, which is longer than a lease. Its other steps only narrow it down."""
+    return "" if float(row.parameter("jump_ms", 0.0)) >= row.ttl_ms else "a step of a search"
+
+
+def jumped_back_within_the_lease(row: TrialRow) -> str:
+    """Did the clocks go back while a killed holder's lease ran? Later, there is nothing left to keep waiting for."""
+    kills = [fault.began_ns for fault in row.faults if fault.kind == "kill"]
+    jumps = [fault.began_ns for fault in row.faults if (fault.amount or 0.0) < 0.0]
+    within = bool(kills) and bool(jumps) and max(jumps) - min(kills) < row.ttl_ms * 1e6
+    return "" if within else "the clocks did not go back within the lease"
