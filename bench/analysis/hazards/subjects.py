@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from bench.analysis.hazards.nodes import got_it, nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.tolerance import nodes_held
 from bench.analysis.hazards.validity import left_ms
 
 Predicate = Callable[[TrialRow], bool]
@@ -258,7 +259,7 @@ def _whose_clock(row: TrialRow) -> str | None:
 
 
 def _nodes_jumped(row: TrialRow) -> str:
-    return f"{row.parameter('nodes_jumped', 0)} of {row.capability('nodes')} ahead"
+    return f"{row.parameter('nodes_jumped', 0)} of {nodes_held(row)} held nodes ahead"
 
 
 def _who_stalled(row: TrialRow) -> str:
