@@ -21,7 +21,7 @@ NEVER = "never"
 VOID = "void"
 _UNITS = {"ms": "ms", "s": "s", "ttls": "TTL"}
 _NEVER_MS = -1.0  # how a scenario says that what it timed did not happen
-_SEARCHED: tuple[str, ...] = ("ttl_ms", "nodes_jumped", "when")  # of the search for Redlock's tolerance
+_SEARCHED: tuple[str, ...] = ("ttl_ms", "nodes_held", "nodes_jumped", "when")  # of the search for a tolerance
 _TOKEN_SCENARIOS = (tokens.SOURCES, tokens.NAIVE)
 
 
@@ -261,12 +261,17 @@ def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
     found = [
         one
         for one in hazards.of(tolerance.SCENARIO, row.system)
-        if (one.ttl_ms, one.parameter("nodes_jumped"), one.parameter("when", ""))
-        == (row.ttl_ms, row.nodes_jumped, row.when)
+        if (one.ttl_ms, tolerance.nodes_held(one), one.parameter("nodes_jumped"), one.parameter("when", ""))
+        == (row.ttl_ms, row.nodes_held, row.nodes_jumped, row.when)
     ]
     return Row(
         system=row.system,
-        parameters={"ttl_ms": f"{row.ttl_ms:,}", "nodes_jumped": str(row.nodes_jumped), "when": row.when or NOTHING},
+        parameters={
+            "ttl_ms": f"{row.ttl_ms:,}",
+            "nodes_held": str(row.nodes_held),
+            "nodes_jumped": str(row.nodes_jumped),
+            "when": row.when or NOTHING,
+        },
         trials=row.tried,
         overlap_s=(),
         stale_accepted=0,

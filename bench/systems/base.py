@@ -109,6 +109,7 @@ class Capabilities:
     ttl_granularity_ms: int = 1  # a lease may outlive its TTL by this much by design (ticks, whole seconds)
     ttl_min_ms: int = 1  # the smallest lease that the system honours as asked
     client_clock_matters: bool = False  # safety leans on the client's clock
+    lease_clock: str = ""  # by which of the judge's clocks a lease ends, as its designers say: "wall", "monotonic"
 
     def texts(self) -> dict[str, str]:
         """Every field as text, for a record: "" where there is none, several values joined by commas."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from bench.analysis.hazards.drift import DriftRow, drift_rows
 from bench.analysis.hazards.nodes import NodesRow, nodes_rows
 from bench.analysis.hazards.recovery import RecoveryPoint, RecoveryRow, recovery_points, recovery_rows
 from bench.analysis.hazards.resources import ResourceRow, resource_rows
@@ -68,6 +69,10 @@ class HazardEvidence:
     @cached_property
     def tolerance(self) -> tuple[ToleranceRow, ...]:
         return tolerance_rows(self.trials)
+
+    @cached_property
+    def drift(self) -> tuple[DriftRow, ...]:
+        return drift_rows(self.trials)
 
     @cached_property
     def tokens(self) -> tuple[TokenRow, ...]:

@@ -8,6 +8,7 @@ writes, who got the lock in the end) is nowhere read here; a test holds every sc
 
 from collections.abc import Callable
 
+from bench.analysis.hazards import clock_exposure
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.validity import nothing_left
 
@@ -76,19 +77,27 @@ def answered_late(row: TrialRow) -> str:
     return "" if nothing_left(row) else "the quorum answered in time"
 
 
-def clock_jumped(row: TrialRow) -> str:
-    """Not where no clock was stepped: a control."""
-    return "" if any(fault.amount for fault in row.faults) else "no clock was stepped"
-
-
 def jumped_past_the_lease(row: TrialRow) -> str:
     """Of a search: the jump that it begins with, which is longer than a lease. Its other steps only narrow it down."""
     return "" if float(row.parameter("jump_ms", 0.0)) >= row.ttl_ms else "a step of a search"
 
 
-def jumped_back_within_the_lease(row: TrialRow) -> str:
-    """Did the clocks go back while a killed holder's lease ran? Later, there is nothing left to keep waiting for."""
-    kills = [fault.began_ns for fault in row.faults if fault.kind == "kill"]
-    jumps = [fault.began_ns for fault in row.faults if (fault.amount or 0.0) < 0.0]
-    within = bool(kills) and bool(jumps) and max(jumps) - min(kills) < row.ttl_ms * 1e6
-    return "" if within else "the clocks did not go back within the lease"
+def servers_ahead(row: TrialRow) -> str:
+    """The servers' clocks, ahead of a live holder's lease."""
+    if clock_exposure.servers_ahead(row):
+        return ""
+    return clock_exposure.why_not_by_servers(row) or clock_exposure.TOO_SHORT
+
+
+def servers_back_after_crash(row: TrialRow) -> str:
+    """The servers' clocks, back while a dead holder's lease runs."""
+    if clock_exposure.servers_back_after_crash(row):
+        return ""
+    return clock_exposure.why_not_by_servers(row) or "the clocks did not go back within the lease"
+
+
+def client_wrong(row: TrialRow) -> str:
+    """A client's clock."""
+    if clock_exposure.client_wrong(row):
+        return ""
+    return clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT

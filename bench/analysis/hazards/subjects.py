@@ -12,6 +12,7 @@ from bench.analysis.hazards.exposure import Unexposed
 from bench.analysis.hazards.harms import Hazard, Predicate
 from bench.analysis.hazards.nodes import KILL, got_it, how_of, nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.tolerance import nodes_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Subject:
 
 
 def _jumped(row: TrialRow) -> str | None:
-    return None if exposure.clock_jumped(row) else ""
+    """None for a control, in which no clock was stepped."""
+    return "" if any(fault.amount for fault in row.faults) else None
 
 
 def _alike(_: TrialRow) -> str:
@@ -85,7 +87,7 @@ def _replicated(row: TrialRow) -> str:
 
 
 def _direction(row: TrialRow) -> str | None:
-    if exposure.clock_jumped(row):
+    if _jumped(row) is None:
         return None
     return "back" if any((fault.amount or 0.0) < 0.0 for fault in row.faults) else "ahead"
 
@@ -98,7 +100,9 @@ def _whose_clock(row: TrialRow) -> str | None:
 
 
 def _nodes_jumped(row: TrialRow) -> str:
-    return f"{row.parameter('nodes_jumped', 0)} of {row.capability('nodes')} ahead"
+    if row.capability_ms("nodes") == 1:
+        return "ahead"
+    return f"{row.parameter('nodes_jumped', 0)} of {nodes_held(row)} held nodes ahead"
 
 
 def _who_stalled(row: TrialRow) -> str:
@@ -175,7 +179,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "server-clock": _subject(
         _CLOCKS,
         shows=harms.told_too_late,
-        unexposed=exposure.clock_jumped,
+        unexposed=exposure.servers_ahead,
         unavailable=harms.never,
         variant=_direction,
     ),
@@ -189,14 +193,14 @@ SUBJECTS: Mapping[str, Subject] = {
     "client-clock": _subject(
         "clock of a client wrong",
         shows=harms.told_too_late,
-        unexposed=exposure.clock_jumped,
+        unexposed=exposure.client_wrong,
         unavailable=harms.free_and_not_granted,
         variant=_whose_clock,
     ),
     "clock-back-and-crash": _subject(
         "crash of the holder, clocks back",
         Hazard.BLOCKED,
-        unexposed=exposure.jumped_back_within_the_lease,
+        unexposed=exposure.servers_back_after_crash,
         unavailable=harms.waited_for_the_clock,
         variant=_jumped,
     ),

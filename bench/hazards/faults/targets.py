@@ -18,9 +18,12 @@ def servers_of(scene: Scene) -> LabServers:
 
 def nodes_of(servers: LabServers, target: str, arguments: Mapping[str, Any]) -> Sequence[str]:
     """Nodes by name. `target` is `all`, `leader`, `follower` (the first that is not the leader), or a node's name;
-    instead of it, the argument `nodes` is the number of them, the first ones in node order."""
+    instead of it, the argument `nodes` is the number of them, the first ones in node order, or `last_nodes` the last
+    ones."""
     if "nodes" in arguments:
         return servers.node_names[: int(arguments["nodes"])]
+    if "last_nodes" in arguments:
+        return servers.node_names[len(servers.node_names) - int(arguments["last_nodes"]) :]
     if target == "all":
         return servers.node_names
     if target == "leader":

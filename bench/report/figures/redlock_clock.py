@@ -1,15 +1,16 @@
-"""The smallest jump of some servers' clocks that gave Redlock two holders, against the TTL."""
+"""The smallest jump of some clocks that gave Redlock two holders, by TTL and nodes held; one Redis beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from bench.analysis.cells import Absent
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.tolerance import SCENARIO, ToleranceRow
+from bench.analysis.hazards.tolerance import SCENARIO, ToleranceRow, clock_rule, fewest_clocks
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -31,21 +32,25 @@ _CLAIM = ("redlock", "clock_skew")
 # What the algorithm sets aside for drifting clocks, as its authors have it: 1 % of the TTL and 2 ms.
 _DRIFT_SHARE, _DRIFT_MS = 0.01, 2.0
 _MOMENTS = {"late": "just before the validity ends", "early": "right after the grant"}
-_SERIES = (("#56B4E9", "o"), ("#0072B2", "s"), ("#D55E00", "^"), ("#E69F00", "D"), ("#CC79A7", "v"), ("#000000", "P"))
+_REDLOCK = "redlock"
+# By nodes held; one node is one Redis.
+_SERIES = {1: ("#56B4E9", "o"), 3: ("#D55E00", "^"), 4: ("#E69F00", "D"), 5: ("#0072B2", "s")}
+_OTHER = ("#000000", "P")
 _NOTHING = "Nothing to draw: no run of this campaign set the clocks of Redlock's nodes and counts."
 
 
 def redlock_clock(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> Drawing:
-    """Draw one panel for each moment of the jump, one marker for each TTL and number of nodes.
+    """Draw one panel for each moment of the jump, one marker for each TTL and number of nodes held: for the fewest
+    clocks that broke the lock, and for the most that never did. What still more clocks do stands in the table.
 
     A bar below a marker reaches down to the largest jump that broke nothing. Where none broke it, an arrow stands at
     the largest that was tried. `claims` (default: the project's) hold the jump that others claim to be enough.
     """
-    rows = hazards.tolerance
+    rows = _shown(hazards.tolerance)
     told = load_claims() if claims is None else claims
     claim = next((one for one in told if (one.system, one.metric) == _CLAIM and one.high), None)
     moments = [moment for moment in (*_MOMENTS, "") if any(row.when == moment for row in rows)]
-    nodes = sorted({row.nodes_jumped for row in rows})
+    nodes = sorted({row.nodes_held for row in rows})
     title, caption = _title(rows), _caption(hazards, claim)
     with house_style():
         below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
@@ -76,6 +81,16 @@ def redlock_clock(hazards: HazardEvidence, claims: Sequence[Claim] | None = None
     return lab_drawing("redlock_clock", title, caption, runs, hazards, figure)
 
 
+def _shown(rows: Iterable[ToleranceRow]) -> list[ToleranceRow]:
+    """Of each number of nodes held, the fewest clocks that broke the lock, and the most that never did."""
+    by_system: dict[str, list[ToleranceRow]] = {}
+    for row in rows:
+        by_system.setdefault(row.system, []).append(row)
+    return [
+        row for found in by_system.values() for row in found if row.nodes_jumped in fewest_clocks(found)[row.nodes_held]
+    ]
+
+
 def _panel(
     axes: Axes, shown: Sequence[ToleranceRow], every: Sequence[ToleranceRow], nodes: Sequence[int], claim: Claim | None
 ) -> None:
@@ -89,8 +104,8 @@ def _panel(
     if claim is not None and claim.high is not None:
         axes.axhline(claim.high, color=MUTED, linestyle=DOTTED, linewidth=1.6, zorder=1)
     for row in shown:
-        x = ttls.index(row.ttl_ms) + _DODGE * (nodes.index(row.nodes_jumped) - (len(nodes) - 1) / 2.0)
-        colour, marker = _SERIES[nodes.index(row.nodes_jumped) % len(_SERIES)]
+        x = ttls.index(row.ttl_ms) + _DODGE * (nodes.index(row.nodes_held) - (len(nodes) - 1) / 2.0)
+        colour, marker = _SERIES.get(row.nodes_held, _OTHER)
         if row.smallest_breaking_ms is None:
             axes.plot(
                 [x], [row.largest_tried_ms], linestyle="none", marker="$\u2191$", markersize=10, color=colour, zorder=3
@@ -133,12 +148,9 @@ def _legend(
     figure: Figure, rows: Sequence[ToleranceRow], nodes: Sequence[int], claim: Claim | None, top: float
 ) -> None:
     handles = []
-    for number, count in enumerate(nodes):
-        colour, marker = _SERIES[number % len(_SERIES)]
-        mine = [row for row in rows if row.nodes_jumped == count]
-        words = f"{count} node{'s' if count != 1 else ''} stepped"
-        if not any(row.broke for row in mine):
-            words += f"\nnone up to {_tried(mine)}"
+    for held in nodes:
+        colour, marker = _SERIES.get(held, _OTHER)
+        words = _series_words(held, [row for row in rows if row.nodes_held == held])
         handles.append(Line2D([], [], linestyle="none", marker=marker, markersize=6, color=colour, label=words))
     if any(not row.broke for row in rows):
         handles.append(
@@ -169,6 +181,19 @@ def _legend(
     )
 
 
+def _series_words(held: int, rows: Sequence[ToleranceRow]) -> str:
+    """Whose clocks: those that broke it, and those that did not."""
+    broken, _ = fewest_clocks(rows)[held]
+    whole = [row for row in rows if not row.broke and row.nodes_jumped != broken]
+    if held == 1:
+        words = ["one Redis, its clock"] if broken else ["one Redis"]
+    else:
+        words = [f"{held} held, {broken} jump{'s' if broken == 1 else ''}"] if broken else [f"{held} held"]
+    if whole:
+        words.append(f"{max(row.nodes_jumped for row in whole)}: none up to {_tried(whole)}")
+    return "\n".join(words)
+
+
 def _tried(rows: Sequence[ToleranceRow]) -> str:
     """How far the search went: in ms where there is one TTL, else in TTLs where it went equally far in each."""
     ms, ttls = ({row.largest_tried_ms for row in rows}, {round(row.largest_tried_ms / row.ttl_ms, 2) for row in rows})
@@ -178,32 +203,32 @@ def _tried(rows: Sequence[ToleranceRow]) -> str:
 
 
 def _title(rows: Sequence[ToleranceRow]) -> str:
-    broken = [row for row in rows if row.smallest_breaking_ms is not None]
-    if not rows:
+    redlock = [row for row in rows if row.system == _REDLOCK]
+    if not redlock:
         return "How far the clocks of Redlock's nodes may jump"
-    if not broken:
-        largest = max(row.largest_tried_ms for row in rows)
+    fewest = {held: broken for held, (broken, _) in fewest_clocks(redlock).items() if broken is not None}
+    if not fewest:
+        largest = max(row.largest_tried_ms for row in redlock)
         return f"No clock jump up to {largest:,.0f} ms gave Redlock two holders"
-    least = min(broken, key=lambda row: (row.smallest_breaking_ms or 0.0, row.ttl_ms))
-    fewest = min(row.nodes_jumped for row in broken)
-    more = " or more" if any(row.nodes_jumped > fewest for row in broken) else ""
-    return (
-        f"Redlock has two holders when {fewest}{more} clocks jump, from "
-        f"{formats.significant(least.smallest_breaking_ms or 0.0)} ms on at a TTL of {least.ttl_ms / 1_000.0:g} s"
-    )
+    first, *others = (f"{broken} of {held}" for held, broken in fewest.items())
+    also = f" ({', '.join(others)})" if others else ""
+    jump = "clock jumps" if min(fewest.values()) == 1 else "clocks jump"
+    return f"Redlock has two holders when {first} held nodes' {jump}{also}"
 
 
 def _caption(hazards: HazardEvidence, claim: Claim | None) -> str:
-    rows = hazards.tolerance
+    rows = _shown(hazards.tolerance)
     if not rows:
         return f"{_NOTHING} {lab_words(hazards)}"
     runs = formats.runs_by_scenario(dict.fromkeys(run_id for row in rows for run_id in row.evidence), (SCENARIO,))
     trials = formats.counted([sum(row.tried for row in rows)], "trial")
-    nodes = next((row.capability("nodes") for row in hazards.of(SCENARIO)), "")
+    rule = clock_rule([row for row in hazards.tolerance if row.system == _REDLOCK])
     return " ".join(
         (
             f"Marker: smallest jump that gave two holders; its bar ends at the largest smaller one that did not. "
-            f"{runs}, {trials}, each a real step of the wall clocks of that many of {nodes} running servers.",
+            f"{runs}, {trials}, each a real step of the wall clocks of that many running servers; nodes that are not "
+            "held are out of the holder's reach.",
+            *([] if isinstance(rule, Absent) else [f"The rule: {rule.words}; {rule.fit_words}."]),
             *([f"Claim {claim.id}: {claim.claim}."] if claim is not None else []),
             lab_words(hazards),
         )

@@ -15,7 +15,9 @@ class ClientClockDynamoDBLock(DynamoDBLock):
     A client whose clock is ahead takes a lease that is not over; one whose clock is behind waits too long.
     """
 
-    capabilities: ClassVar[Capabilities] = replace(DynamoDBLock.capabilities, client_clock_matters=True)
+    capabilities: ClassVar[Capabilities] = replace(
+        DynamoDBLock.capabilities, client_clock_matters=True, lease_clock="wall"
+    )
 
     def _free(self, key: str) -> Clause:
         now_ms = self.clock.wall_ns() // 1_000_000

@@ -26,6 +26,7 @@ class DynamoDBLock(ApartClient):
         fencing_source="count in the item, raised by each grant",
         token_rises=True,
         expiry_judge="client",
+        lease_clock="monotonic",  # a lease is over when its record has stayed the same for that long by the own clock
         lease_scope="grant",
         queue_order="none",
         durability="as the engine says: the service replicates, emulators keep memory",

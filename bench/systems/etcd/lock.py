@@ -39,6 +39,8 @@ class EtcdLock(ApartClient):
         fencing_source="create revision",
         token_rises=True,
         expiry_judge="server",
+        # lessor.go: a lease's end is a time.Time, and Go compares those by their monotonic part (package time).
+        lease_clock="monotonic",
         lease_scope="session",
         queue_order="fifo",
         durability="on a majority's disks before the answer (fdatasync of the write-ahead log)",

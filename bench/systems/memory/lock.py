@@ -27,6 +27,7 @@ class MemoryLock(LockClient):
         fencing_source="counter of the key",
         token_rises=True,
         expiry_judge="server",
+        lease_clock="monotonic",
         lease_scope="grant",
         queue_order="fifo",
         durability="none: ends with the process",

@@ -35,6 +35,7 @@ class RedisLock(LockClient):
         fencing_source="INCR of a counter beside the lock, in the script that wins it",
         token_rises=True,
         expiry_judge="server",
+        lease_clock="wall",  # EXPIRE's page: ends are kept as Unix times, so the machine's clock must be stable
         lease_scope="grant",
         queue_order="none",
         durability="none; every write with appendfsync always",

@@ -43,6 +43,7 @@ class RedlockLock(LockClient):
         fencing_source=None,
         token_rises=False,
         expiry_judge="server",
+        lease_clock="wall",  # of each node, as Redis keeps it; the client's validity goes by its own monotonic clock
         lease_scope="grant",
         queue_order="none",
         durability="none; every write with appendfsync always",

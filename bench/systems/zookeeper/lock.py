@@ -36,6 +36,7 @@ class ZooKeeperLock(LockClient):
         fencing_source="czxid",
         token_rises=True,
         expiry_judge="server",
+        lease_clock="monotonic",  # ZOOKEEPER-1366: sessions end by System.nanoTime; a clock that was set ended them all
         lease_scope="session",
         queue_order="fifo",
         durability="forced to disk by a majority before the answer",

@@ -104,13 +104,19 @@ def crash(recovery_ms: float, ttl_ms: int = 1000) -> Staged:
     return Staged({"ttl_ms": ttl_ms}, {"recovery_ms": recovery_ms}, ttl_ms=ttl_ms)
 
 
-def jump(by_ms: float, broke: bool, nodes: int = 3, ttl_ms: int = 500) -> Staged:
-    """A jump of so many nodes' clocks just before the holder's validity ends."""
+def jump(by_ms: float, broke: bool, nodes: int = 3, ttl_ms: int = 500, held: int = 5, drift: bool = True) -> Staged:
+    """A jump of so many nodes' clocks just before the holder's validity ends; it holds that many nodes."""
     return Staged(
-        {"jump_ms": by_ms, "nodes_jumped": nodes, "when": "late", "ttl_ms": ttl_ms},
-        {"jump_ms": by_ms, "remaining_validity_ms": 5.0, "drift_ms": 0.01 * ttl_ms + 2.0},
+        {"jump_ms": by_ms, "nodes_held": held, "nodes_jumped": nodes, "when": "late", "ttl_ms": ttl_ms},
+        {
+            "jump_ms": by_ms,
+            "remaining_when_asked_ms": 5.5,
+            "remaining_validity_ms": 5.0,
+            "drift_ms": 0.01 * ttl_ms + 2.0 if drift else 0.0,
+        },
         ttl_ms=ttl_ms,
         overlap_ms=4.0 if broke else 0.0,
+        faults=(window("clock_jump", amount=by_ms),),
         token=False,
     )
 

@@ -1,17 +1,20 @@
 """Recovery, Redlock's tolerance, tokens, servers that are down, kinds of resource."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.analysis.cells import Absent
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.drift import drift_rows
 from bench.analysis.hazards.nodes import nodes_rows
 from bench.analysis.hazards.recovery import recovery_points, recovery_rows
 from bench.analysis.hazards.resources import resource_rows
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.tokens import TokenVerdict, token_rows
-from bench.analysis.hazards.tolerance import tolerance_rows
+from bench.analysis.hazards.tolerance import ClockRule, clock_rule, fewest_clocks, tolerance_rows
 from bench.records.hazards import Scalar
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, crash, jump
@@ -51,6 +54,71 @@ def test_the_tolerance_is_bracketed_by_what_broke_and_what_did_not() -> None:
     assert (three.smallest_breaking_ms, three.largest_survived_ms, three.tried) == (14.0, 13.0, 5)
     assert three.drift_ms == pytest.approx(7.0)
     assert (half_a_minute.ttl_ms, half_a_minute.largest_survived_ms) == (30_000, None)
+
+
+def test_of_k_nodes_held_two_fewer_suffice() -> None:
+    found = [jump(550.0, jumped >= held - 2, jumped, held=held) for held in (3, 4, 5) for jumped in range(1, held + 1)]
+    rows = tolerance_rows(records.runs("redlock-clock", "redlock", *found).trials)
+    assert fewest_clocks(rows) == {3: (1, 0), 4: (2, 1), 5: (3, 2)}
+    assert {row.nodes_needed for row in rows} == {3}
+
+
+def test_a_record_that_does_not_say_is_of_a_holder_who_reached_all() -> None:
+    old = jump(14.0, True)
+    old = replace(old, parameters={name: value for name, value in old.parameters.items() if name != "nodes_held"})
+    (row,) = tolerance_rows(records.runs("redlock-clock", "redlock", old).trials)
+    assert row.nodes_held == 5
+
+
+def rule_of(*jumps: Staged, system: str = "redlock") -> ClockRule | Absent:
+    return clock_rule(tolerance_rows(records.runs("redlock-clock", system, *jumps).trials))
+
+
+def test_the_rule_is_what_is_left_and_what_is_set_aside() -> None:
+    """5.5 ms are left in each of these trials; 7, 12 and 302 ms are set aside."""
+    rule = rule_of(
+        *(jump(by, by > 12.5, nodes=1, held=3) for by in (12.0, 13.0, 550.0)),
+        *(jump(by, by > 17.5, nodes=1, held=3, ttl_ms=1_000) for by in (17.0, 18.0)),
+        *(jump(by, by > 310.0, nodes=1, held=3, ttl_ms=30_000) for by in (310.0, 325.0)),
+        *(jump(by, by > 12.5, nodes=3, held=5) for by in (12.0, 13.0)),
+        jump(550.0, False, nodes=2),
+    )
+    assert isinstance(rule, ClockRule)
+    assert rule.words == (
+        "what is left of the holder's validity plus the drift term (1 % of the TTL + 2 ms), on 1 of the 3 nodes held"
+    )
+    assert rule.fit_words == "brackets within 2.5 ms of that in 4 searches, at TTLs of 0.5 to 30 s"
+    whole = rule_of(jump(13.0, True), jump(12.0, False))
+    assert isinstance(whole, ClockRule)
+    assert whole.words.endswith("on 3 of the 5 nodes held")
+    assert whole.fit_words == "brackets around that in 1 search, at a TTL of 0.5 s"
+
+
+def test_one_redis_sets_nothing_aside() -> None:
+    found = [jump(by, by > 5.5, nodes=1, held=1, drift=False) for by in (5.0, 6.0)]
+    rule = rule_of(*found, system="redis")
+    assert isinstance(rule, ClockRule)
+    assert rule.words == "what is left of the holder's validity, on one node"
+
+
+def test_a_bracket_off_the_rule_is_no_rule() -> None:
+    off = rule_of(jump(13.0, True), jump(12.0, False), jump(60.0, False, ttl_ms=1_000), jump(61.0, True, ttl_ms=1_000))
+    assert isinstance(off, Absent)
+    assert off.reason == "at a TTL of 1,000 ms the edge lies 42 ms off the rule"
+    assert isinstance(rule_of(jump(550.0, False)), Absent)
+
+
+def test_rates_that_broke_and_those_that_never_did() -> None:
+    def drift(percent: float, broke: bool) -> Staged:
+        named = {"rate_percent": percent, "nodes_held": 3, "nodes_drifting": 1}
+        return Staged(named, ttl_ms=10_000, overlap_ms=4.0 * broke)
+
+    found = [drift(rate, rate > 1.0) for rate in (0.1, 0.9, 1.5, 5.0)]
+    (row,) = drift_rows(records.runs("redlock-drift", "redlock", *found, drift(1.5, False)).trials)
+    assert (row.nodes_held, row.nodes_drifting) == (3, 1)
+    assert (row.largest_survived_percent, row.smallest_breaking_percent) == (0.9, 1.5)
+    assert dict(row.rates)[1.5] == Count(1, 2)
+    assert row.words == "0.9 % (90 ms over a lease) broke nothing and 1.5 % (150 ms over a lease) gave two holders"
 
 
 @given(st.integers(1, 500), st.sets(st.integers(1, 550), min_size=1))

@@ -37,11 +37,12 @@ def play(lab: Lab, tmp_path: Path) -> Iterator[Play]:
         *,
         full: bool = False,
         actors: Mapping[str, ActorPart] = MappingProxyType({}),
+        changed: Mapping[str, object] = MappingProxyType({}),
         **parameters: Scalar,
     ) -> tuple[HazardHistory, HazardChecked]:
-        """`actors` take the place of the scenario's own, for a control."""
+        """`actors` take the place of the scenario's own, for a control; `changed` of any part of it, for less of it."""
         scenario = load_scenario(name)
-        scenario = scenario.model_copy(update={"actors": {**scenario.actors, **actors}})
+        scenario = scenario.model_copy(update={"actors": {**scenario.actors, **actors}, **changed})
         assert system in scenario.systems, f"{name} is not about {system}"
         values = {**scenario.parameters, **scenario.per_system.get(system, {}), **parameters}
         plan = HazardPlan(

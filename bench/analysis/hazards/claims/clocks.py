@@ -1,16 +1,20 @@
-"""Claims about clocks: C25-C30."""
+"""Claims about clocks: C25-C30. Only trials that by their staging could have shown the harm are counted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from bench.analysis.cells import Absent
 from bench.analysis.claims import Claim
+from bench.analysis.hazards import clock_exposure as exposure
 from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.drift import SCENARIO as DRIFT
+from bench.analysis.hazards.drift import DriftRow
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.harms import Hazard
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.subjects import subject_of
-from bench.analysis.hazards.tolerance import SCENARIO as REDLOCK_CLOCK
-from bench.analysis.hazards.tolerance import ToleranceRow
+from bench.analysis.hazards.tolerance import SCENARIO as STEPS
+from bench.analysis.hazards.tolerance import ToleranceRow, clock_rule, fewest_clocks
 from bench.analysis.judgement import Judgement, Verdict
 
 SERVERS = "server-clock"
@@ -18,41 +22,44 @@ CLIENT = "client-clock"
 CRASH = "clock-back-and-crash"
 ABOUT = 2.0  # "about n ms" is met from half of n to twice n
 ON_CLIENT_CLOCK = "dynamodb-client-clock"
+REDLOCK = "redlock"
 
 
 def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-    """C25: about 10 ms of drift break Redlock. The smallest jumps that did, TTL by TTL, against that figure."""
+    """C25: about 10 ms of drift break Redlock. The smallest jumps that did and the total drift, TTL by TTL."""
     rows = [row for row in hazards.tolerance if row.system == claim.system]
-    trials = hazards.of(REDLOCK_CLOCK, claim.system)
-    low, high = claim.low or 0.0, claim.high or 0.0
-    smallest = _smallest_by_ttl(rows)
+    drifts = [row for row in hazards.drift if row.system == claim.system]
     if not rows:
-        yield missing(claim, hazards, REDLOCK_CLOCK)
+        yield missing(claim, hazards, STEPS)
         return
-    survived = _fewest_nodes(rows)
+    trials = [*hazards.of(STEPS, claim.system), *hazards.of(DRIFT, claim.system)]
+    smallest = _smallest_by_ttl(rows)
+    drifted = joined(*(f"clocks that run fast: {_drift_words(row)}" for row in _most_exposed(drifts)))
     if not smallest:
-        why = f"no jump of up to {max(row.largest_tried_ms for row in rows):,.0f} ms gave two holders; {survived}"
+        largest_ms = max(row.largest_tried_ms for row in rows)
+        why = joined(f"no jump of up to {largest_ms:,.0f} ms gave two holders", _clocks_words(rows), drifted)
         yield judged(claim, Verdict.FAILS, why, trials, found="none broke it")
         return
+    low, high = (claim.low or 0.0) / ABOUT, (claim.high or 0.0) * ABOUT
+    met = [low <= (row.smallest_breaking_ms or 0.0) <= high for row in smallest.values()]
+    met += [drifted_so for row in _most_exposed(drifts) if (drifted_so := _about(row, low, high)) is not None]
     found = ", ".join(
         f"{row.smallest_breaking_ms:,.0f} ms at a TTL of {ttl_ms:,} ms" for ttl_ms, row in smallest.items()
     )
-    about = [low / ABOUT <= (row.smallest_breaking_ms or 0.0) <= high * ABOUT for row in smallest.values()]
-    drift = ", ".join(f"{row.drift_ms:,.0f} ms" for row in smallest.values() if row.drift_ms is not None)
-    left = ", ".join(
-        f"{row.remaining_validity_ms:,.0f} ms" for row in smallest.values() if row.remaining_validity_ms is not None
-    )
+    aside = ", ".join(f"{row.drift_ms:,.0f} ms" for row in smallest.values() if row.drift_ms is not None)
+    rule = clock_rule(rows)
     told = joined(
         f"smallest jump with two holders: {found}",
-        f"set aside for drift: {drift}" if drift else "",
-        f"left of the holder's validity when the clocks had jumped: {left}" if left else "",
-        survived,
+        f"set aside for drift: {aside}" if aside else "",
+        "" if isinstance(rule, Absent) else f"the rule: {rule.words} ({rule.fit_words})",
+        _clocks_words(rows),
+        drifted,
     )
-    if all(about) and len(about) > 1:
+    if all(met) and len(smallest) > 1:
         verdict = Verdict.HOLDS
-    elif all(about):
+    elif all(met):
         verdict, told = Verdict.CONDITION, f"at the one TTL that was tried: {told}"
-    elif any(about):
+    elif any(met):
         verdict, told = Verdict.CONDITION, f"at some TTLs, since what is set aside grows with the TTL: {told}"
     else:
         verdict = Verdict.FAILS
@@ -60,95 +67,120 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
 
 
 def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-    """C26: one Redis is less sensitive to a jump of the clock than Redlock."""
-    ahead = [row for row in hazards.of(SERVERS, claim.system) if any((one.amount or 0.0) > 0.0 for one in row.faults)]
-    held = Exposed.of(ahead)
-    redlock = hazards.tolerance
-    if not held.shown.of:
-        yield missing(claim, hazards, SERVERS)
+    """C26: one Redis is less sensitive to a jump of the clock than Redlock: the smallest jumps of both, beside each
+    other, at equal TTL and less what was left of the holder's validity."""
+    own = {(row.ttl_ms, row.when): row for row in hazards.tolerance if row.system == claim.system and row.over_left_ms}
+    beside = [row for row in hazards.tolerance if row.system == REDLOCK]
+    trials = [*hazards.of(STEPS, claim.system), *hazards.of(STEPS, REDLOCK)]
+    if not hazards.of(STEPS, claim.system):
+        ahead = [row for row in hazards.of(SERVERS, claim.system) if exposure.servers_ahead(row)]
+        if not ahead:
+            yield missing(claim, hazards, STEPS, SERVERS)
+            return
+        shown = Exposed.of(ahead).shown
+        why = f"the smallest jump was not searched for on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
+        yield judged(claim, Verdict.NOT_TESTABLE, why, ahead, found=f"two holders {shown.words}")
         return
-    told = f"its one server's clock jumped ahead {_jump(held.rows)}: two holders in {held.shown.words}"
-    if not redlock:
-        why = f"{told}; Redlock under a jump was not measured beside it"
-        yield judged(claim, Verdict.NOT_TESTABLE, why, held.rows, found=f"two holders {held.shown.words}")
+    bare = [row for row in beside if row.nodes_held == row.nodes_needed]
+    fewest = min((row.nodes_jumped for row in bare if row.broke), default=None)
+    pairs = [
+        (own[row.ttl_ms, row.when], row)
+        for row in bare
+        if row.nodes_jumped == fewest and row.over_left_ms and (row.ttl_ms, row.when) in own
+    ]
+    if not pairs:
+        why = "the smallest jump of Redlock whose holder has a bare majority was not found at the same TTL"
+        yield judged(claim, Verdict.NOT_TESTABLE, why, trials)
         return
-    trials = hazards.of(REDLOCK_CLOCK)
-    broken, survived = _nodes_that_break(redlock)
-    beside = f"Redlock: {_fewest_nodes(redlock)}"
-    if not held.shown.seen and broken is not None:
+    sides = {_less(one, other) for one, other in pairs}
+    told = joined(
+        "smallest jump of one clock, one Redis against Redlock on "
+        f"{pairs[0][1].nodes_held} nodes: {', '.join(_beside(*pair) for pair in pairs)}",
+        f"Redlock: {_clocks_words(beside)}",
+    )
+    if sides == {True} and fewest == 1:
         verdict = Verdict.HOLDS
-    elif held.shown.seen and (survived or broken is None):
-        # One clock is all that one Redis has; Redlock withstands the same jump of some of its clocks.
-        unsearched = "the smallest jump was not searched for on one Redis"
-        verdict, beside = Verdict.FAILS, joined("one clock is enough", beside, unsearched)
+    elif sides == {False}:
+        verdict, told = Verdict.FAILS, f"one Redis breaks at the smaller jump: {told}"
     else:
-        verdict = Verdict.NOT_TESTABLE
-        beside = joined(beside, "the smallest jump was not searched for on one Redis")
-    found = f"two holders {held.shown.words}"
-    yield judged(claim, verdict, joined(told, beside), [*held.rows, *trials], found=found)
+        verdict, told = Verdict.NOT_TESTABLE, f"the brackets do not tell the two apart: {told}"
+    smallest = min(pairs, key=lambda pair: pair[0].ttl_ms)
+    yield judged(claim, verdict, told, trials, found=_beside(*smallest))
 
 
 def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C27, C28, C29: no jump of a wall clock gives two holders, of the servers, and of the client where asked for; and
     none keeps the lock of a holder that crashed.
     """
-    servers = Exposed.of(hazards.of(SERVERS, claim.system))
-    client = Exposed.of(hazards.of(CLIENT, claim.system))
-    if not servers.shown.of:
+    every = hazards.of(SERVERS, claim.system)
+    if not every:
         yield missing(claim, hazards, SERVERS)
         return
+    client_rows, crash_rows = hazards.of(CLIENT, claim.system), hazards.of(CRASH, claim.system)
+    servers, client, crashed = Exposed.of(every), Exposed.of(client_rows), Exposed.of(crash_rows)
+    crashes, blocked = crashed.rows, crashed.unavailable
+    whose = "servers' clocks" if every[0].capability_ms("nodes") > 1 else "the server's clock"
+    outside = _outside(servers.outside + client.outside)
+    if not servers.rows:
+        why = exposure.why_not_by_servers(every[0]) or exposure.TOO_SHORT
+        verdict = Verdict.NOT_MEASURED if why == exposure.TOO_SHORT else Verdict.NOT_TESTABLE
+        yield judged(claim, verdict, joined(why, outside), [*every, *client_rows, *crash_rows])
+        return
+    clock = every[0].capability("lease_clock")
     asked = "client" in claim.how_to_test
-    whose = "servers' clocks" if servers.rows[0].capability_ms("nodes") > 1 else "the server's clock"
-    told = f"{whose} jumped {_jump(servers.rows)}: two holders in {servers.shown.words}"
-    if not servers.rows[0].has_lease:
-        told = f"no TTL: the lock ends with its connection, which no clock ends; {told}"
-    about = subject_of(CRASH)
-    crashes = [row for row in hazards.of(CRASH, claim.system) if about.exposed(row)]
-    blocked = Count.over(crashes, about.unavailable)
+    no_client = exposure.why_not_by_client(every[0]) if client_rows else ""
     told = joined(
-        told,
-        f"the client's clock jumped: {client.shown.words}" if client.shown.of else "",
-        f"{whose} went back as the holder crashed: {about.hazard.words} in {blocked.words}" if crashes else "",
+        f"{whose} jumped ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
+        f"its designers say that leases end by {clock} time" if clock else "",
+        f"the client's clock jumped: {client.shown.words}" if client.rows else "",
+        f"{no_client}, so its jumps are not counted" if asked and no_client else "",
+        f"{whose} went back as the holder crashed: {Hazard.BLOCKED.words} in {blocked.words}"
+        if crashes
+        else "a crash as the clocks go back was not measured",
+        outside,
     )
     rows = (*servers.rows, *client.rows, *crashes)
     if servers.shown.seen or client.shown.seen or blocked.seen:
         verdict = Verdict.FAILS
-    elif asked and not client.shown.of:
-        verdict, told = Verdict.CONDITION, f"for the servers' clocks; the client's was not stepped: {told}"
+    elif asked and not client.rows:
+        verdict, told = Verdict.CONDITION, f"for the servers' clocks: {told}"
+        if not client_rows:
+            told = f"{told}; the client's was not stepped"
     elif not crashes:
-        verdict, told = Verdict.CONDITION, f"while holders live; a crash as the clocks go back was not measured: {told}"
+        verdict, told = Verdict.CONDITION, f"while holders live: {told}"
     else:
-        verdict = Verdict.HOLDS
-    found = f"two holders {(servers.shown + client.shown).words}"
-    found = joined(found, f"blocked {blocked.words}" if crashes else "")
-    yield judged(claim, verdict, told, rows, found=found)
+        verdict = Verdict.CONDITION if outside else Verdict.HOLDS
+    found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
+    unseen = [] if verdict is Verdict.FAILS else [servers.shown]
+    yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
 
 
 def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C30: it depends on how expiry is judged; both ways are measured."""
-    record = Exposed.of(hazards.of(CLIENT, claim.system))
-    clock = Exposed.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
-    if not record.shown.of and not clock.shown.of:
+    every = hazards.of(CLIENT, claim.system)
+    record, clock = Exposed.of(every), Exposed.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
+    if not record.rows and not clock.rows:
         yield missing(claim, hazards, CLIENT)
         return
+    outside = _outside(record.outside)
     told = joined(
-        f"expiry judged by a record that does not change: two holders in {record.shown.words}"
-        if record.shown.of
-        else "",
-        f"by the client's clock: {clock.shown.words}" if clock.shown.of else "",
+        f"expiry judged by a record that does not change: two holders in {record.shown.words}" if record.rows else "",
+        f"by the client's clock: {clock.shown.words}" if clock.rows else "",
+        outside,
     )
     rows = (*record.rows, *clock.rows)
     if record.shown.seen:
         verdict = Verdict.FAILS
-    elif clock.shown.seen and record.shown.of:
+    elif clock.shown.seen and record.rows:
         verdict, told = Verdict.CONDITION, f"where no client's clock judges the expiry: {told}"
     elif clock.shown.seen:
         verdict = Verdict.FAILS
     else:
-        verdict = Verdict.HOLDS
-    found = f"two holders {record.shown.words}" if record.shown.of else ""
-    found = joined(found, f"{clock.shown.words} by the client's clock" if clock.shown.of else "")
-    yield judged(claim, verdict, told, rows, found=found)
+        verdict = Verdict.CONDITION if outside else Verdict.HOLDS
+    found = f"two holders {record.shown.words}" if record.rows else ""
+    found = joined(found, f"{clock.shown.words} by the client's clock" if clock.rows else "")
+    unseen = [] if verdict is Verdict.FAILS else [record.shown]
+    yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
 
 
 def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
@@ -159,24 +191,56 @@ def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
     return found
 
 
-def _nodes_that_break(rows: Sequence[ToleranceRow]) -> tuple[int | None, int]:
-    """The fewest jumped clocks that gave two holders (None: none did), and the most below that which never did."""
-    broken = min((row.nodes_jumped for row in rows if row.broke), default=None)
-    whole = [row.nodes_jumped for row in rows if broken is None or row.nodes_jumped < broken]
-    return broken, max(whole, default=0)
+def _clocks_words(rows: Iterable[ToleranceRow]) -> str:
+    """How many clocks had to jump, by the nodes held."""
+    return ", ".join(
+        f"{broken} of {held} held nodes' clocks are enough"
+        if broken is not None
+        else f"{survived} of {held} held nodes' clocks were not"
+        for held, (broken, survived) in fewest_clocks(rows).items()
+    )
 
 
-def _fewest_nodes(rows: Sequence[ToleranceRow]) -> str:
-    """How many clocks had to jump."""
-    broken, survived = _nodes_that_break(rows)
-    return joined(
-        f"it took the clocks of {broken} nodes" if broken is not None else "",
-        f"with those of {survived} no jump of up to {_largest_ms(rows, survived):,.0f} ms broke it" if survived else "",
-    ).replace("; ", ", ")
+def _most_exposed(rows: Sequence[DriftRow]) -> list[DriftRow]:
+    """For each TTL the row of the fewest nodes held, and of the most clocks that ran fast among them."""
+    found: dict[int, DriftRow] = {}
+    for row in sorted(rows, key=lambda row: (row.ttl_ms, row.nodes_held, -row.nodes_drifting)):
+        found.setdefault(row.ttl_ms, row)
+    return list(found.values())
 
 
-def _largest_ms(rows: Sequence[ToleranceRow], nodes: int) -> float:
-    return max(row.largest_tried_ms for row in rows if row.nodes_jumped == nodes)
+def _drift_words(row: DriftRow) -> str:
+    return f"{row.words} at a TTL of {row.ttl_ms:,} ms, on {row.nodes_drifting} of {row.nodes_held} held nodes"
+
+
+def _about(row: DriftRow, low: float, high: float) -> bool | None:
+    """Does a total drift of about that much break it? None: the bracket does not say."""
+    broke, survived = row.smallest_breaking_percent, row.largest_survived_percent
+    if survived is not None and row.gained_ms(survived) > high:
+        return False
+    return True if broke is not None and low <= row.gained_ms(broke) <= high else None
+
+
+def _less(one: ToleranceRow, other: ToleranceRow) -> bool | None:
+    """Is the first the less sensitive: were all of its harmless jumps beyond what broke the other? None: cannot say."""
+    assert one.over_left_ms is not None
+    assert other.over_left_ms is not None
+    (one_survived, one_broke), (other_survived, other_broke) = one.over_left_ms, other.over_left_ms
+    if one_survived is not None and one_survived >= other_broke:
+        return True
+    return False if other_survived is not None and one_broke <= other_survived else None
+
+
+def _beside(one: ToleranceRow, other: ToleranceRow) -> str:
+    return (
+        f"{one.smallest_breaking_ms:,.0f} ms with {one.left_ms:,.1f} ms left against "
+        f"{other.smallest_breaking_ms:,.0f} ms with {other.left_ms:,.1f} ms left at a TTL of {one.ttl_ms:,} ms"
+    )
+
+
+def _outside(count: Count) -> str:
+    """Harm in trials that were not exposed to it; "" where there was none."""
+    return f"two holders also in {count.words} unexposed trials" if count.seen else ""
 
 
 def _jump(rows: Sequence[TrialRow]) -> str:
