@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
+from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards import clock_exposure
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.reasons import longest_pin_ms
 from bench.analysis.hazards.subjects import SUBJECTS
 from bench.analysis.hazards.tokens import events_that_lower
+from bench.analysis.hazards.tolerance import clock_rule
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report import formats
 from bench.report.formats import NO_BREAK
-from bench.report.hazard_verdicts import word_of
+from bench.report.hazard_verdicts import NOT_SEEN, word_of
 from bench.report.table_model import ABSENT, Footnotes, Text
 
 NO_TOKEN = "No token, so no fence can help; fence by other means"
@@ -53,21 +56,27 @@ def _counter_falls(one: FaultVerdict, hazards: HazardEvidence) -> bool:
 
 
 def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
-    """Did a jump of any clock give two holders? Where it was searched for, from which jump on."""
+    """Did a jump of any clock give two holders? Where it was searched for, the rule by which it does."""
 
     def measured(system: str) -> Text:
-        found = _verdicts(evidence.hazards, system, _CLOCKS)
+        hazards = evidence.hazards
+        found = _verdicts(hazards, system, _CLOCKS)
+        if hazards is None or not found:
+            return ABSENT
         counted = [one for one in found if one.verdict is not HazardVerdict.NOT_MEASURED]
         if not counted:
-            return Text(ABSENT.words, _notes(found, notes), measured=False) if found else ABSENT
+            why = {why for one in found for why in one.counted.why_unexposed}
+            if clock_exposure.NO_LEASE in why:
+                return Text(f"no: {clock_exposure.NO_LEASE}", measured=False)
+            return Text(ABSENT.words, _notes(found, notes), measured=False)
         marks = _notes(found, notes)
-        jump = _smallest_jump(evidence.hazards, system)
-        if jump:
-            return Text(f"yes: two holders from {jump}", marks)
-        showing = [one for one in counted if one.shown.seen]
-        count = sum((one.shown for one in showing or counted), NOBODY_LOOKED)
+        rule = clock_rule([row for row in hazards.tolerance if row.system == system])
+        if not isinstance(rule, Absent):
+            return Text(f"yes: two holders once clocks jump by {rule.words}", marks)
+        showing = [one for one in counted if one.counted.harmful]
+        count = sum((one.telling for one in showing or counted), NOBODY_LOOKED)
         if not showing:
-            word = "not seen" if count.few else "no"
+            word = NOT_SEEN if count.few else "no"
             return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks)
         which = ", ".join(one.fault for one in showing)
         return Text(f"yes: two holders in {_of(count)} ({which})", marks)
@@ -88,18 +97,6 @@ def _verdicts(hazards: HazardEvidence | None, system: str, faults: Sequence[str]
         for one in hazards.verdicts
         if one.system == system and any(one.fault == fault or one.fault.startswith(f"{fault} (") for fault in faults)
     ]
-
-
-def _smallest_jump(hazards: HazardEvidence | None, system: str) -> str:
-    broken = [
-        row
-        for row in (hazards.tolerance if hazards is not None else ())
-        if row.system == system and row.smallest_breaking_ms is not None
-    ]
-    if not broken:
-        return ""
-    least = min(broken, key=lambda row: (row.smallest_breaking_ms or 0.0, row.nodes_jumped))
-    return f"{formats.significant(least.smallest_breaking_ms or 0.0)}{NO_BREAK}ms on {least.nodes_jumped} nodes"
 
 
 def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:

@@ -75,7 +75,7 @@ def _play(folder: HazardFolder, plan: records.HazardPlan) -> None:
             {"step": "1.5 ttl"},
             {"wait_ms": 5.0},
             overlap_ms=990.0 if system == "redis" else 0.0,
-            faults=(records.window("clock_jump", amount=1500.0),),
+            faults=(records.window("clock_jump", amount=3000.0),),
         )
         records.add_run(folder, plan, found)
     elif plan.scenario == "token-sources":

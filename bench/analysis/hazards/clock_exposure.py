@@ -38,10 +38,12 @@ def servers_back_after_crash(row: TrialRow) -> bool:
 
 def client_wrong(row: TrialRow) -> bool:
     """Where clients judge the lease: was who wants it ahead by more than a lease, or who held it behind by as much?"""
-    amounts = [fault.amount or 0.0 for fault in row.faults if fault.kind == "client_clock"]
-    if row.parameter("whose", "contender") == "holder":
-        amounts = [-amount for amount in amounts]
-    return row.has_lease and row.capability("expiry_judge") == "client" and max(amounts, default=0.0) > row.ttl_ms
+    return _judged_by_clients(row) and _ends_early_ms(row) > row.ttl_ms
+
+
+def client_wrong_the_other_way(row: TrialRow) -> bool:
+    """The same of who wants it and is behind, or held it and was ahead: not two holders, but nobody may get it."""
+    return _judged_by_clients(row) and _ends_early_ms(row) < -row.ttl_ms
 
 
 def why_not_by_servers(row: TrialRow) -> str:
@@ -72,6 +74,16 @@ def left_ms(row: TrialRow) -> float:
 
 def _judged_by_servers(row: TrialRow) -> bool:
     return row.has_lease and row.capability("expiry_judge") == "server"
+
+
+def _judged_by_clients(row: TrialRow) -> bool:
+    return row.has_lease and row.capability("expiry_judge") == "client"
+
+
+def _ends_early_ms(row: TrialRow) -> float:
+    """How much too soon the lease is over by the clocks of the two clients; below 0: too late."""
+    ahead_ms = sum(fault.amount or 0.0 for fault in row.faults if fault.kind == "client_clock")
+    return -ahead_ms if row.parameter("whose", "contender") == "holder" else ahead_ms
 
 
 def _ahead_ms(row: TrialRow) -> float:

@@ -27,7 +27,7 @@ class Exposed:
     # that it takes to try a fence.
     stale_without: Count  # with the fence off
     stale_with: Count  # with the fence on
-    unavailable: Count  # exposed trials in which nobody got the lock
+    unavailable: Count  # trials in which nobody got the lock, of those exposed to that
 
     @classmethod
     def of(cls, rows: Sequence[TrialRow]) -> "Exposed":
@@ -41,7 +41,10 @@ class Exposed:
             outside=Count.over((row for row in others if not _about(row).searched), _shows),
             stale_without=stale_count(rows, False),
             stale_with=stale_count(rows, True),
-            unavailable=Count.over(exposed, lambda row: _about(row).unavailable(row)),
+            unavailable=Count.over(
+                (row for row in rows if not _about(row).unexposed_to_that(row)),
+                lambda row: _about(row).unavailable(row),
+            ),
         )
 
     @property
@@ -66,7 +69,7 @@ class Exposed:
     @property
     def few(self) -> bool:
         """Does `safe` rest on so few runs that what was not seen may still happen more often than not?"""
-        return self.verdict is HazardVerdict.SAFE and self.shown.few
+        return self.verdict is HazardVerdict.SAFE and (self.shown if self.shown.of else self.unavailable).few
 
     @property
     def ahead(self) -> str:
@@ -86,7 +89,7 @@ def decide(harmful: int, stale_with: Count, has_token: bool, shown: Count, unava
         return HazardVerdict.WITH_FENCING if fenced else HazardVerdict.UNSAFE
     if unavailable.seen:
         return HazardVerdict.UNAVAILABLE
-    return HazardVerdict.SAFE if shown.of else HazardVerdict.NOT_MEASURED
+    return HazardVerdict.SAFE if shown.of or unavailable.of else HazardVerdict.NOT_MEASURED
 
 
 def _about(row: TrialRow) -> Subject:

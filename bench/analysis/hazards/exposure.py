@@ -96,6 +96,11 @@ def servers_back_after_crash(row: TrialRow) -> str:
     return clock_exposure.why_not_by_servers(row) or "the clocks did not go back within the lease"
 
 
+def client_refused(row: TrialRow) -> str:
+    """A client's clock, in the direction in which a lock that is free looks held."""
+    return "" if clock_exposure.client_wrong_the_other_way(row) else client_wrong(row)
+
+
 def client_wrong(row: TrialRow) -> str:
     """A client's clock."""
     if clock_exposure.client_wrong(row):

@@ -28,9 +28,10 @@ def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> 
     if verdict is HazardVerdict.NOT_MEASURED:
         told += [*(f"void: {cause}" for cause in dict.fromkeys(void_causes)), *counted.why_unexposed]
     elif verdict is HazardVerdict.SAFE:
-        seen = counted.unavailable if hazard.of_availability else counted.shown
-        two = hazard in (Hazard.TWO_HOLDERS, Hazard.LOST_LOCK)
-        told.append(never_two(counted) if two else f"{hazard.words} in {seen.words}")
+        harm = hazard if counted.shown.of else Hazard.AVAILABILITY
+        seen = counted.unavailable if harm.of_availability else counted.shown
+        two = harm in (Hazard.TWO_HOLDERS, Hazard.LOST_LOCK)
+        told.append(never_two(counted) if two else f"{harm.words} in {seen.words}")
         told += [pinned(rows), outlived(rows), _told_after(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         harm = hazard if hazard.of_availability else Hazard.AVAILABILITY

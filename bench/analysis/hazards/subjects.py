@@ -24,6 +24,7 @@ class Subject:
     shows: Predicate
     unexposed: Unexposed  # why a trial could not have shown it; "" where it could
     unavailable: Predicate
+    unexposed_to_that: Unexposed  # why a trial could not have shown that nobody gets the lock
     variant: Callable[[TrialRow], str | None]  # what sets lines of one fault apart; "" where nothing does
     searched: bool = False  # trials are steps of a search: harm outside the exposed ones is told as the smallest step
 
@@ -123,10 +124,11 @@ def _subject(
     shows: Predicate = harms.two_holders,
     unexposed: Unexposed = exposure.always,
     unavailable: Predicate = harms.nobody_served,
+    unexposed_to_that: Unexposed | None = None,  # as to the harm
     variant: Callable[[TrialRow], str | None] = _alike,
     searched: bool = False,
 ) -> Subject:
-    return Subject(fault, hazard, shows, unexposed, unavailable, variant, searched)
+    return Subject(fault, hazard, shows, unexposed, unavailable, unexposed_to_that or unexposed, variant, searched)
 
 
 _PAUSE = _subject("pause of the holder", unexposed=exposure.stopped("pause"), variant=_protocol)
@@ -195,6 +197,7 @@ SUBJECTS: Mapping[str, Subject] = {
         shows=harms.told_too_late,
         unexposed=exposure.client_wrong,
         unavailable=harms.free_and_not_granted,
+        unexposed_to_that=exposure.client_refused,
         variant=_whose_clock,
     ),
     "clock-back-and-crash": _subject(

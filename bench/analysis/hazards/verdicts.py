@@ -69,7 +69,7 @@ class FaultVerdict:
         counted = self.counted
         if not counted.shown.seen and counted.outside.seen:
             return counted.outside
-        asked = self.hazard.of_availability or self.verdict is HazardVerdict.UNAVAILABLE
+        asked = self.hazard.of_availability or self.verdict is HazardVerdict.UNAVAILABLE or not counted.shown.of
         return counted.unavailable if asked and not counted.shown.seen else counted.shown
 
 
@@ -111,7 +111,7 @@ def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
     counted = Exposed.of(group.rows)
     telling = (
         counted.harmful
-        or [row for row in counted.rows if subject_of(row.scenario).unavailable(row)]
+        or [row for row in group.rows if subject_of(row.scenario).unavailable(row)]
         or counted.rows
         or group.rows
     )
