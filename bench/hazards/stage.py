@@ -268,6 +268,13 @@ class Stage:
     def _reached(self, step: Step) -> None:
         self._cast.wait_reply_held(step.subject, int(step.arguments.get("nodes", 1)))
 
+    def _sent(self, step: Step) -> None:
+        if step.arguments.get("to") == "resource":
+            self._cast.wait_write_held(step.subject)
+        else:
+            nodes = filled(step.arguments.get("nodes", 1), self._values)
+            self._cast.wait_request_held(step.subject, int(nodes))
+
     def _repeat(self, step: Step) -> None:
         for _ in range(int(filled(step.subject, self._values))):
             self._carry_out(step.steps)

@@ -22,11 +22,28 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import LockClient
 
 Place = Mapping[str, Any]  # how an actor reaches a resource; ready for JSON. Never printed: it may hold credentials
 ANSWER_WITHIN_S = 5.0  # a resource that has not answered by then is unreachable
+
+
+def addresses_of(place: Place) -> tuple[tuple[str, int], ...]:
+    """Where a resource is reached over the network. Raises LockbenchError for one that is not."""
+    if "port" in place:
+        return (("127.0.0.1", int(place["port"])),)
+    if "endpoint" in place:
+        return Endpoint.from_tree(place["endpoint"]).addresses
+    raise LockbenchError("this resource is not reached over a network: nothing can be held up on the way to it")
+
+
+def reached_at(place: Place, addresses: Sequence[tuple[str, int]]) -> Place:
+    """The same resource, by another way (through proxies, say)."""
+    if "port" in place:
+        return {**place, "port": addresses[0][1]}
+    return {**place, "endpoint": Endpoint.from_tree(place["endpoint"]).at(tuple(addresses)).to_tree()}
 
 
 class Rule(StrEnum):

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from bench.hazards.resources.base import Attempt, Place, Reading, Resource, ResourceUnreachable
+from bench.hazards.resources.base import (
+    Attempt,
+    Place,
+    Reading,
+    Resource,
+    ResourceUnreachable,
+    addresses_of,
+    reached_at,
+)
 from bench.hazards.resources.registry import kinds
 from bench.servers.proxy import Direction, FaultProxy
 from tests.hazards.resources.hosted import Hosted, attempt, fresh_key, presentation
@@ -26,12 +34,8 @@ class Wire:
     """The way to a resource, through a proxy before each of its servers."""
 
     def __init__(self, place: Place, stack: ExitStack) -> None:
-        self.place = dict(place)
-        ports = "port" in place
-        addresses = [["127.0.0.1", place["port"]]] if ports else place["endpoint"]["addresses"]
-        self._proxies = [stack.enter_context(FaultProxy((host, port))) for host, port in addresses]
-        ways = [list(proxy.address) for proxy in self._proxies]
-        self.place.update({"port": ways[0][1]} if ports else {"endpoint": {**place["endpoint"], "addresses": ways}})
+        self._proxies = [stack.enter_context(FaultProxy(address)) for address in addresses_of(place)]
+        self.place = reached_at(place, [proxy.address for proxy in self._proxies])
 
     def mute(self) -> None:
         """Requests arrive, and no answer comes back."""
