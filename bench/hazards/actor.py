@@ -21,7 +21,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.hazards.resources.base import Attempt, OfTheLock, Resource, ResourceUnreachable, Rule, WriteRefused
+from bench.hazards.resources.base import (
+    Attempt,
+    Judged,
+    OfTheLock,
+    Presented,
+    Resource,
+    ResourceUnreachable,
+    Rule,
+    WriteRefused,
+)
 from bench.hazards.resources.registry import open_resource
 from bench.hazards.timeline import now_ns
 from bench.servers.endpoint import Endpoint
@@ -56,7 +65,7 @@ class Actor:
         self._play: Mapping[str, Any] = {}
         self._grant: Grant | None = None  # also one that is gone: a careless writer writes under it
         self._value_read = 0
-        self._writes = 0
+        self._attempts = 0
         self._changes = threading.RLock()  # of `_grant` and `_believing`
         self._believing = False
         self._watchdog: threading.Event | None = None
@@ -164,7 +173,10 @@ class Actor:
         return {"outcome": outcome, **told}
 
     def do_read(self) -> dict[str, Any]:
-        """Read the resource; the next write builds on it."""
+        """Read the resource; the next write builds on it. Where the play's protocol is to present the token before the
+        first read, each read presents it, in one step."""
+        if self._play["presented"] == Presented.BEFORE_READ:
+            return self._present(self._held)
         reading = self._open_resource.read(self._play["key"])
         self._value_read = reading.value
         return {"outcome": "read", "value": reading.value, "highest": reading.highest}
@@ -177,9 +189,25 @@ class Actor:
         grant = self._held
         if unless_lost and (why := self._lost()) is not None:
             return {"outcome": Outcome.LOST, "reason": why}
-        self._writes += 1
+        value = self._value_read + 1
+        told, judged = self._have_judged(grant, value)
+        if judged is not None and judged.accepted:
+            self._value_read = value
+        return told
+
+    def _present(self, grant: Grant) -> dict[str, Any]:
+        told, judged = self._have_judged(grant, None)
+        if judged is None or not judged.accepted:
+            return told
+        self._value_read = judged.value_before
+        highest = max(judged.highest_before, grant.token or 0)
+        return {"outcome": "read", "value": judged.value_before, "highest": highest}
+
+    def _have_judged(self, grant: Grant, value: int | None) -> tuple[dict[str, Any], Judged | None]:
+        """Send one write (without a value: one presentation) under a grant; what came of it, and the verdict if any."""
+        self._attempts += 1
         attempt = Attempt(
-            attempt_id=f"{self._name}-{os.getpid()}-{self._writes}",
+            attempt_id=f"{self._name}-{os.getpid()}-{self._attempts}",
             actor=self._name,
             key=self._play["key"],
             grant=grant.owner,
@@ -187,22 +215,23 @@ class Actor:
             fence=self._play["fence"],
             rule=Rule(self._play["rule"]),
             value_read=self._value_read,
-            value=self._value_read + 1,
+            value=value,
         )
-        self._say("writing", sent_ns=now_ns(), **attempt.to_tree())
+        sending, sent = ("presenting", "presented") if value is None else ("writing", "wrote")
+        self._say(sending, sent_ns=now_ns(), **attempt.to_tree())
         sent_ns = now_ns()
         try:
             judged = self._open_resource.write(attempt)
         except WriteRefused as refused:
-            self._say("wrote", attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(refused))
+            self._say(sent, attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(refused))
             self._end_belief(grant, "lost", str(refused))
-            return {"outcome": "refused", "reason": str(refused)}
+            return {"outcome": "refused", "reason": str(refused)}, None
         except ResourceUnreachable as silence:
-            self._say("wrote", attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(silence))
-            return {"outcome": Outcome.UNKNOWN, "reason": str(silence)}
+            self._say(sent, attempt_id=attempt.attempt_id, sent_ns=sent_ns, reason=str(silence))
+            return {"outcome": Outcome.UNKNOWN, "reason": str(silence)}, None
         answered_ns = now_ns()
         self._say(
-            "wrote",
+            sent,
             attempt_id=attempt.attempt_id,
             sent_ns=sent_ns,
             answered_ns=answered_ns,
@@ -210,13 +239,13 @@ class Actor:
             accepted=judged.accepted,
             highest_before=judged.highest_before,
             value_before=judged.value_before,
+            judged_ns=judged.judged_ns,
         )
         if judged.accepted:
-            self._value_read = attempt.value
-            return {"outcome": "accepted"}
+            return {"outcome": "accepted"}, judged
         # A token is refused only because a greater one was seen: another client holds the key, or held it since.
         self._end_belief(grant, "refused", f"the resource has seen token {judged.highest_before}")
-        return {"outcome": "refused", "reason": f"token {grant.token} is below {judged.highest_before}"}
+        return {"outcome": "refused", "reason": f"token {grant.token} is below {judged.highest_before}"}, judged
 
     def do_check(self) -> dict[str, Any]:
         """Ask the client, which asks nobody, whether it knows that the grant is gone."""

@@ -1,13 +1,13 @@
 """The actors of a run with their proxies: started together, replaced when killed, ended together."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self, TextIO
 
 from bench.hazards.actor_process import ActorFailed, ActorProcess, Interrupted, Message
-from bench.hazards.resources.base import Place
+from bench.hazards.resources.base import Place, addresses_of, reached_at
 from bench.hazards.scenario import ActorPart, filled
 from bench.records.hazards import Scalar
 from bench.servers.endpoint import Endpoint
@@ -38,14 +38,16 @@ class Cast:
         self._backstage = backstage
         self._actors: dict[str, ActorProcess] = {}
         self._proxies: dict[str, list[FaultProxy]] = {}
+        self._resource_proxies: dict[str, list[FaultProxy]] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         try:
             for name, part in self._parts.items():
                 if part.proxied:
-                    targets = self._backstage.endpoint.addresses
-                    self._proxies[name] = [self._stack.enter_context(FaultProxy(target)) for target in targets]
+                    self._proxies[name] = self._before(self._backstage.endpoint.addresses)
+                if part.resource_proxied:
+                    self._resource_proxies[name] = self._before(addresses_of(self._backstage.place))
             self.complete()
         except BaseException:
             self.__exit__()
@@ -56,6 +58,9 @@ class Cast:
         with self._stack:  # the proxies go last, and each actor is ended, also after another would not
             for actor in self._actors.values():
                 self._stack.callback(actor.end)
+
+    def _before(self, targets: Sequence[tuple[str, int]]) -> list[FaultProxy]:
+        return [self._stack.enter_context(FaultProxy(target)) for target in targets]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,21 +73,38 @@ class Cast:
         """One proxy a server, in node order."""
         return self._proxies[name]
 
+    def resource_proxies(self, name: str) -> list[FaultProxy]:
+        """Those before the resource, on the way of this actor alone."""
+        return self._resource_proxies[name]
+
     def all_proxies(self) -> list[list[FaultProxy]]:
-        """Those of every actor that has any."""
+        """Those before the lock's servers, of every actor that has any."""
         return list(self._proxies.values())
 
     def wait_reply_held(self, name: str, servers: int) -> None:
         """Wait until the replies of so many servers to this actor are kept back by its proxies. Raises ActorFailed,
         Interrupted."""
+        self._wait_held(f"no reply to actor {name}", self._proxies[name], FaultProxy.wait_reply_held, servers)
+
+    def wait_request_held(self, name: str, servers: int) -> None:
+        """The same for what this actor sent to so many servers."""
+        self._wait_held(f"no request of actor {name}", self._proxies[name], FaultProxy.wait_request_held, servers)
+
+    def wait_write_held(self, name: str) -> None:
+        """The same for what this actor sent to the resource."""
+        self._wait_held(f"no write of actor {name}", self._resource_proxies[name], FaultProxy.wait_request_held, 1)
+
+    def _wait_held(
+        self, what: str, proxies: Sequence[FaultProxy], held: Callable[[FaultProxy, float], bool], count: int
+    ) -> None:
         deadline = time.monotonic() + ANSWERS_WITHIN_S
-        silent = list(self._proxies[name])
-        while len(self._proxies[name]) - len(silent) < servers:
-            silent = [proxy for proxy in silent if not proxy.wait_reply_held(_LOOK_EVERY_S)]
+        idle = list(proxies)
+        while len(proxies) - len(idle) < count:
+            idle = [proxy for proxy in idle if not held(proxy, _LOOK_EVERY_S)]
             if self._backstage.stopped():
                 raise Interrupted
             if time.monotonic() >= deadline:
-                raise ActorFailed(f"no reply to actor {name} was kept back within {ANSWERS_WITHIN_S:g} s")
+                raise ActorFailed(f"{what} was kept back within {ANSWERS_WITHIN_S:g} s")
 
     def log(self, line: str) -> None:
         """Say something in the run's log, where what the actors print goes too."""
@@ -106,6 +128,9 @@ class Cast:
             endpoint = self._backstage.endpoint
             if part.proxied:
                 endpoint = endpoint.at(tuple(proxy.address for proxy in self._proxies[name]))
+            place = self._backstage.place
+            if part.resource_proxied:
+                place = reached_at(place, [proxy.address for proxy in self._resource_proxies[name]])
             numbers[name] = self._actors[name].send(
                 "open",
                 system_name=self._backstage.system.name,
@@ -114,7 +139,7 @@ class Cast:
                 call_timeout_ms=part.call_timeout_ms,
                 variant={name: str(value) for name, value in filled(part.variant, values).items()},
                 resource_kind=self._backstage.resource_kind,
-                place=dict(self._backstage.place),
+                place=dict(place),
                 suspension_uncounted=part.suspension_uncounted,
             )
         for name, number in numbers.items():

@@ -1,11 +1,11 @@
 """From what actors said, and what the resource logged, to the history of a trial."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.hazards.actor_process import Message
 from bench.hazards.resources.base import Judged
-from bench.records.hazards import Ask, Belief, EndOfBelief, Write
+from bench.records.hazards import Ask, Belief, EndOfBelief, Presentation, Write
 
 
 def asks_of(actor: str, messages: Sequence[Message]) -> tuple[Ask, ...]:
@@ -50,28 +50,41 @@ def beliefs_of(actor: str, messages: Sequence[Message], killed_ns: int | None) -
 
 def writes_of(actor: str, messages: Sequence[Message], log: Iterable[Judged]) -> tuple[Write, ...]:
     """Every write of one actor. Where no answer came, the resource's own log says whether it was judged, and how."""
+    return tuple(
+        Write(actor=actor, value_read=asked["value_read"], value_written=asked["value"], **told)
+        for asked, told in _attempts(messages, log, "writing", "wrote")
+    )
+
+
+def presentations_of(actor: str, messages: Sequence[Message], log: Iterable[Judged]) -> tuple[Presentation, ...]:
+    """Every token that one actor showed with a read; the log fills in for lost answers, as it does for writes."""
+    return tuple(
+        Presentation(actor=actor, value_read=told.pop("value_before"), **told)
+        for _, told in _attempts(messages, log, "presenting", "presented")
+    )
+
+
+def _attempts(
+    messages: Sequence[Message], log: Iterable[Judged], sending: str, sent: str
+) -> Iterator[tuple[Message, dict[str, Any]]]:
+    """Each attempt as it was sent, with what its record has of it and of the verdict."""
     logged: Mapping[str, Judged] = {one.attempt_id: one for one in log}
-    writes: dict[str, dict[str, Any]] = {}
+    asked: dict[str, Message] = {}
+    told: dict[str, dict[str, Any]] = {}
     for message in messages:
-        if message["say"] == "writing":
-            writes[message["attempt_id"]] = {
-                **{name: message[name] for name in ("key", "grant", "token", "fence", "sent_ns", "value_read")},
-                "value_written": message["value"],
-                **_UNANSWERED,
-            }
-        elif message["say"] == "wrote":
-            told = {name: value for name, value in message.items() if name not in ("say", "attempt_id")}
-            writes[message["attempt_id"]].update(told)
-    for attempt_id, write in writes.items():
+        if message["say"] == sending:
+            asked[message["attempt_id"]] = message
+            told[message["attempt_id"]] = {**{name: message[name] for name in _AS_SENT}, **_UNANSWERED}
+        elif message["say"] == sent:
+            answer = {name: value for name, value in message.items() if name not in ("say", "attempt_id")}
+            told[message["attempt_id"]].update(answer)
+    for attempt_id, one in told.items():
         judged = logged.get(attempt_id)
-        if write["accepted"] is None and judged is not None:
-            write.update(
-                order=judged.order,
-                accepted=judged.accepted,
-                highest_before=judged.highest_before,
-                value_before=judged.value_before,
-            )
-    return tuple(Write(actor=actor, **write) for write in writes.values())
+        if one["accepted"] is None and judged is not None:
+            one.update({name: getattr(judged, name) for name in _VERDICT})
+        yield asked[attempt_id], one
 
 
+_AS_SENT = ("key", "grant", "token", "fence", "sent_ns")
 _UNANSWERED = {"answered_ns": None, "order": 0, "accepted": None, "highest_before": 0, "value_before": 0, "reason": ""}
+_VERDICT = ("order", "accepted", "highest_before", "value_before", "judged_ns")

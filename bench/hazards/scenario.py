@@ -8,12 +8,15 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     systems            names of the registry, in the order of the table; what `all` means
     claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
+                       {resource_proxied: true} reaches the resource through one;
                        {variant: {...}} goes to its lock client, {watchdog: 0.333 ttl} renews while it holds,
                        {call_timeout_ms: n} bounds each call of it; {suspension_uncounted: true} is a control: its lock
                        client gets a clock that stands still while its machine is suspended
     server_variant     {name: value} goes to the lock's servers before the run, over what the registry has for the
                        system; a value of none or own leaves them as the system has them
-    parameters         name: default. Units last in names; `ttl_ms` must be one
+    parameters         name: default. Units last in names; `ttl_ms` must be one. Three are the resource's, if given:
+                       `fence` (does it check tokens), `rule` (which it refuses: below or at_most) and `presented` (when
+                       a new holder shows its token: at_write, or before_read, in one step with each read)
     quick, full        name: [values]: the grid of each mode, one run a combination; `full_repetitions` of each in the
                        full set (default 6), fewer where a run holds enough trials, or lasts for minutes
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
@@ -44,6 +47,8 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
         {reached: A, nodes: n}             wait until so many servers (default: one) have answered a request of A, which
                                            a `partition` keeps from hearing it: what A asked for first has been done,
                                            and A cannot know
+        {sent: A, nodes: n}                wait until a request of A to so many servers (default: one) is held up on the
+                                           way by a fault; {sent: A, to: resource}: one to the resource
         {repeat: n, steps: [...]}          all of these steps, n times over
       Any step may have `when: {parameter: value or [values]}`, also with `system`, and `provided: {actor.verb: outcome
       or [outcomes]}`, by what was answered before. Durations are "<number> ttl|ms|s", and "$name" is replaced by a
@@ -65,7 +70,7 @@ from bench.records.hazards import Scalar
 FOLDER = Path(__file__).parent / "scenarios"
 _DURATION = re.compile(r"(?P<number>-?\d+(?:\.\d+)?) (?P<unit>ttl|ms|s)")
 _PARAMETER = re.compile(r"\$([a-z_]+)")
-_KINDS_OF_STEP = ("actor", "await", "fault", "end", "pass", "measure", "reached", "repeat")
+_KINDS_OF_STEP = ("actor", "await", "fault", "end", "pass", "measure", "reached", "sent", "repeat")
 When = dict[str, Scalar | list[Scalar]]
 
 
@@ -124,6 +129,7 @@ class ActorPart(_Model):
     """How one actor is set up."""
 
     proxied: bool = False
+    resource_proxied: bool = False
     variant: dict[str, str] = Field(default_factory=dict)  # values may be "$parameter"
     watchdog: str = ""  # a duration; "": it does not renew
     call_timeout_ms: int = 2_000
@@ -193,7 +199,7 @@ class Scenario(_Model):
                 if used not in known:
                     raise ValueError(f"{place}: no parameter {used}")
         for number, step in self._numbered_steps():
-            if step.kind in ("actor", "await", "reached") and step.subject not in self.actors:
+            if step.kind in ("actor", "await", "reached", "sent") and step.subject not in self.actors:
                 raise ValueError(f"step {number}: no actor {step.subject}")
             if bool(step.steps) != (step.kind == "repeat"):
                 raise ValueError(f"step {number}: a repetition has steps, and no other step has any")

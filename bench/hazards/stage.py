@@ -12,7 +12,7 @@ from bench.hazards.cast import ANSWERS_WITHIN_S, Cast
 from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.registry import FAULTS
-from bench.hazards.history import asks_of, beliefs_of, writes_of
+from bench.hazards.history import asks_of, beliefs_of, presentations_of, writes_of
 from bench.hazards.lab.servers import LabServers
 from bench.hazards.resources.base import Place, ResourceHost, ResourceUnreachable
 from bench.hazards.scenario import Scenario, ScenarioError, Step, duration_ms, filled
@@ -111,6 +111,7 @@ class Stage:
                 key=self._key,
                 fence=bool(self._values.get("fence", False)),
                 rule=str(self._values.get("rule", "below")),
+                presented=str(self._values.get("presented", "at_write")),
             )
         began_ns = now_ns()
         try:
@@ -267,6 +268,13 @@ class Stage:
     def _reached(self, step: Step) -> None:
         self._cast.wait_reply_held(step.subject, int(step.arguments.get("nodes", 1)))
 
+    def _sent(self, step: Step) -> None:
+        if step.arguments.get("to") == "resource":
+            self._cast.wait_write_held(step.subject)
+        else:
+            nodes = filled(step.arguments.get("nodes", 1), self._values)
+            self._cast.wait_request_held(step.subject, int(nodes))
+
     def _repeat(self, step: Step) -> None:
         for _ in range(int(filled(step.subject, self._values))):
             self._carry_out(step.steps)
@@ -316,6 +324,7 @@ class Stage:
                 for belief in beliefs_of(name, said, self._killed_ns.get(name))
             ),
             writes=tuple(write for name, said in messages.items() for write in writes_of(name, said, log)),
+            presentations=tuple(one for name, said in messages.items() for one in presentations_of(name, said, log)),
             faults=tuple(sorted(self._faults, key=lambda window: window.began_ns)),
             measures=dict(self._measures),
             notes=dict(self._notes),

@@ -110,6 +110,25 @@ class Write(_Record):
     value_before: int  # what stood in the resource when the attempt came
     value_written: int
     reason: str = ""  # of an attempt without a verdict: what went wrong, in words
+    judged_ns: int | None = None  # when the resource judged it; None: without an answer, or not recorded
+
+
+class Presentation(_Record):
+    """One token shown to the resource in one step with a read: from then on the resource refuses older ones."""
+
+    actor: str
+    key: str
+    grant: str  # under which it was shown
+    token: int | None
+    sent_ns: int
+    answered_ns: int | None  # None: never answered
+    fence: bool  # did the resource check the token
+    order: int  # the resource's own, over writes and presentations, from 1; 0: without an answer
+    accepted: bool | None  # None: without an answer
+    highest_before: int  # the highest token the resource had accepted before; 0: none
+    value_read: int  # what stood in the resource; 0: without an answer
+    reason: str = ""  # where there is no verdict: what went wrong, in words
+    judged_ns: int | None = None  # when the resource judged it; None: without an answer, or not recorded
 
 
 class FaultWindow(_Record):
@@ -135,6 +154,7 @@ class Trial(_Record):
     asks: tuple[Ask, ...] = ()
     beliefs: tuple[Belief, ...] = ()
     writes: tuple[Write, ...] = ()
+    presentations: tuple[Presentation, ...] = ()  # none where tokens are shown with writes only
     faults: tuple[FaultWindow, ...] = ()
     measures: dict[str, float] = Field(default_factory=dict)  # units last in names
     notes: dict[str, str] = Field(default_factory=dict)  # what a system told, in words
@@ -168,7 +188,7 @@ class Overlap(_Record):
 
 
 class StaleWrite(_Record):
-    """A write sent after a later grant of the key had been told to another client."""
+    """A write that came after a later grant of the key had been told: sent after it, or only judged after it."""
 
     grant: str
     order: int
@@ -196,12 +216,13 @@ class TrialChecked(_Record):
     overlaps: tuple[Overlap, ...]
     overlap_ns: int  # time in which two or more clients believed in one key: the union, so that no instant counts twice
     stale_writes: tuple[StaleWrite, ...]
+    overtaken_writes: tuple[StaleWrite, ...] = ()  # sent before a later grant was told, and judged after it
     lost_updates: int  # accepted writes that overwrote a value that their writer had not read
     token_pairs: int  # pairs of neighbouring grants whose order the instants prove: the n behind token_faults
     token_faults: tuple[TokenFault, ...]
-    fence_faults: int  # attempts that the resource judged against its own rule: refuse token < highest
+    fence_faults: int  # writes and presentations judged against the resource's own rule: refuse token < highest
     never_served: int  # waiters without an answer, or that timed out although the key was free all the while
-    unknown: int  # asks that ended `unknown`, and writes without an answer
+    unknown: int  # asks that ended `unknown`, and writes and presentations without an answer
 
     @property
     def stale_accepted(self) -> int:
@@ -210,6 +231,14 @@ class TrialChecked(_Record):
     @property
     def stale_refused(self) -> int:
         return sum(one.accepted is False for one in self.stale_writes)
+
+    @property
+    def overtaken_accepted(self) -> int:
+        return sum(one.accepted is True for one in self.overtaken_writes)
+
+    @property
+    def overtaken_refused(self) -> int:
+        return sum(one.accepted is False for one in self.overtaken_writes)
 
 
 class HazardChecked(_Record):

@@ -67,6 +67,7 @@ class _Pipe:
         self.source_ended = False  # nothing more is read
         self.finished = False  # nothing more is written
         self.blocked = False  # the sink took less than was due
+        self.held = False  # nothing more is written until `restore`
 
     def read(self) -> bytes | _End | None:
         """Take what the source has; None: nothing yet. The caller decides whether it is queued."""
@@ -187,7 +188,8 @@ class FaultProxy:
         self._loss: _Loss | None = None
         self._unplugged = False
         self._swallowed = threading.Semaphore(0)
-        self._replies_held = threading.Semaphore(0)
+        self._hold: tuple[bytes, Shots] | None = None
+        self._pieces_held = {one: threading.Semaphore(0) for one in (Direction.TO_SERVER, Direction.TO_CLIENT)}
         self._links: dict[socket.socket, _Link] = {}  # by either of its sockets
         self._commands: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._running = True
@@ -263,16 +265,29 @@ class FaultProxy:
         loss = _Loss(marker, shots, then_sever)
         self._order(lambda: self._set_loss(loss))
 
+    def hold_requests(self, marker: bytes, shots: Shots) -> None:
+        """Keep back the next request that has `marker` in it, and what follows it on its connection, until `restore`.
+
+        Other connections are served, new ones too. Each connection held uses up one of `shots`. What a client has sent
+        arrives in the end, also when it has given up and closed its end meanwhile.
+        """
+        self._order(lambda: self._set_hold(marker, shots))
+
     def wait_swallowed(self, timeout_s: float) -> bool:
         """Wait until one more reply was swallowed; False when none was within `timeout_s`."""
         return self._swallowed.acquire(timeout=timeout_s)
 
     def wait_reply_held(self, timeout_s: float) -> bool:
         """Wait until one more reply came from the server that `drop` keeps back; False when none did in `timeout_s`."""
-        return self._replies_held.acquire(timeout=timeout_s)
+        return self._pieces_held[Direction.TO_CLIENT].acquire(timeout=timeout_s)
+
+    def wait_request_held(self, timeout_s: float) -> bool:
+        """The same for what came from a client, kept back by `drop` or `hold_requests`."""
+        return self._pieces_held[Direction.TO_SERVER].acquire(timeout=timeout_s)
 
     def restore(self) -> None:
-        """End every fault. Held bytes are delivered at once, in order; a connection that lost replies is reset."""
+        """End every fault. Held bytes are on their way, in order, when this returns; a connection that lost replies is
+        reset."""
         self._order(self._restore)
 
     def close(self) -> None:
@@ -308,8 +323,16 @@ class FaultProxy:
                 self._delay_s[one] = delay_s
 
     def _set_dropped(self, direction: Direction) -> None:
-        self._replies_held = threading.Semaphore(0)  # those that an earlier fault kept back are not counted
+        self._forget_held()
         self._dropped |= direction
+
+    def _set_hold(self, marker: bytes, shots: Shots) -> None:
+        self._forget_held()
+        self._hold = marker, shots
+
+    def _forget_held(self) -> None:
+        """What an earlier fault kept back is not counted."""
+        self._pieces_held = {direction: threading.Semaphore(0) for direction in self._pieces_held}
 
     def _unplug(self) -> None:
         self._set_dropped(Direction.BOTH)  # what was read before, and is not sent yet, stays here
@@ -337,6 +360,7 @@ class FaultProxy:
         self._dropped = Direction(0)
         self._to_swallow = 0
         self._loss = None
+        self._hold = None
         if self._unplugged:
             self._plug_in()
         now = time.monotonic()
@@ -345,7 +369,9 @@ class FaultProxy:
                 self._close(link, reset=True)
                 continue
             for pipe in link.pipes:
+                pipe.held = False
                 pipe.queue = deque((min(due, now), item) for due, item in pipe.queue)
+            self._flush(link)
 
     def _redirect(self, target: tuple[str, int]) -> None:
         self.target = target
@@ -433,9 +459,12 @@ class FaultProxy:
                 return
             if isinstance(item, bytes) and self._is_lost(link, pipe.direction, item):
                 return
+            if isinstance(item, bytes) and self._hold is not None and pipe.direction is Direction.TO_SERVER:
+                marker, shots = self._hold
+                pipe.held = pipe.held or (marker in item and shots.take())
             pipe.put(item, self._delay_s[pipe.direction])
-            if isinstance(item, bytes) and Direction.TO_CLIENT in pipe.direction & self._dropped:
-                self._replies_held.release()
+            if isinstance(item, bytes) and (pipe.held or pipe.direction in self._dropped):
+                self._pieces_held[pipe.direction].release()
 
     def _is_lost(self, link: _Link, direction: Direction, piece: bytes) -> bool:
         """Does the client never hear of this piece? A request with the marker makes its connection deaf."""
@@ -453,7 +482,7 @@ class FaultProxy:
     def _flush(self, link: _Link) -> None:
         now = time.monotonic()
         for pipe, opposite in (link.pipes, link.pipes[::-1]):
-            if pipe.direction in self._dropped or pipe.finished:
+            if pipe.direction in self._dropped or pipe.held or pipe.finished:
                 pipe.blocked = False
                 continue
             try:
@@ -493,7 +522,7 @@ class FaultProxy:
             pipe.queue[0][0]
             for link in self._open_links()
             for pipe in link.pipes
-            if pipe.queue and not pipe.blocked and not link.silent and pipe.direction not in self._dropped
+            if pipe.queue and not (pipe.blocked or pipe.held or link.silent or pipe.direction in self._dropped)
         ]
         return max(0.0, min(due) - time.monotonic()) if due else None
 

@@ -187,6 +187,43 @@ def test_a_reply_that_is_kept_back_is_told_of_once(client: socket.socket, proxy:
     assert receive(client, 4) == b"held"
 
 
+def test_a_request_that_is_kept_back_is_told_of_and_arrives_in_the_end(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer
+) -> None:
+    proxy.drop(Direction.TO_SERVER)
+    assert not proxy.wait_request_held(0.05)
+    client.sendall(b"held")
+    assert proxy.wait_request_held(2.0)
+    assert not proxy.wait_request_held(0.05)
+    assert not echo.received
+    proxy.restore()
+    assert receive(client, 4) == b"held"
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_a_held_request_is_the_marked_one_alone_and_outlives_its_client(
+    client: socket.socket, proxy: FaultProxy, echo: EchoServer, gives_up: bool
+) -> None:
+    shots = Shots(1)
+    proxy.hold_requests(b"key", shots)
+    client.sendall(b"other")
+    assert receive(client, 5) == b"other"
+    assert not proxy.wait_request_held(0.05)
+    client.sendall(b"a key")
+    assert proxy.wait_request_held(2.0)
+    client.sendall(b"more")
+    if gives_up:
+        client.close()
+    with socket.create_connection(proxy.address, DEADLINE_S) as second:
+        second.sendall(b"the key too")
+        assert receive(second, 11) == b"the key too", "the shot was used up"
+        proxy.restore()
+        assert echo.wait_for(b"otherthe key tooa keymore")
+        second.sendall(b"!")
+        assert receive(second, 1) == b"!"
+    assert shots.fired == 1
+
+
 def test_sever_resets_both_sides_and_serves_the_next(
     client: socket.socket, proxy: FaultProxy, echo: EchoServer
 ) -> None:

@@ -10,12 +10,12 @@ side.
 What is counted, each term defined in full by the module of its name:
 
     overlaps    two beliefs in one key at once, also of one client; touching is no overlap
-    writes      stale writes, by whatever verdict, and lost updates
+    writes      stale and overtaken writes, by whatever verdict, and lost updates
     tokens      grants of one key in proven order whose tokens do not rise
     fence       attempts that the resource judged against its own rule or its own log
     waiters     asks that were never answered, or timed out at a key that was free
 
-Beside these, `unknown` counts the asks that ended `unknown` and the writes without a verdict: what may have happened.
+Beside these, `unknown` counts the asks that ended `unknown` and the attempts without a verdict: what may have happened.
 
 Everything is counted key by key, sorted once and swept: the cost is that of sorting. A history that contradicts itself
 (a write under a grant that nobody was told of, a belief that ends before it begins) is not judged but refused with a

@@ -7,7 +7,7 @@ from bench.hazards.checker.overlaps import overlaps_of, union_ns
 from bench.hazards.checker.tokens import token_faults_of
 from bench.hazards.checker.waiters import never_served_of
 from bench.hazards.checker.wellformed import require_wellformed
-from bench.hazards.checker.writes import lost_updates_of, stale_writes_of
+from bench.hazards.checker.writes import lost_updates_of, overtaken_writes_of, stale_writes_of
 from bench.records.hazards import HazardChecked, HazardHistory, Trial, TrialChecked
 
 
@@ -24,6 +24,7 @@ def check_trial(trial: Trial) -> TrialChecked:
         overlaps=overlaps,
         overlap_ns=union_ns(overlaps),
         stale_writes=stale_writes_of(trial),
+        overtaken_writes=overtaken_writes_of(trial),
         lost_updates=lost_updates_of(trial),
         token_pairs=token_pairs,
         token_faults=token_faults,
@@ -43,4 +44,5 @@ def check_history(history: HazardHistory, staging: Sequence[str]) -> HazardCheck
 
 def _unknown(trial: Trial) -> int:
     asks = sum(ask.outcome == "unknown" for ask in trial.asks)
-    return asks + sum(write.accepted is None for write in trial.writes)
+    writes = sum(write.accepted is None for write in trial.writes)
+    return asks + writes + sum(one.accepted is None for one in trial.presentations)

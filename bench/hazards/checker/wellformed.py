@@ -6,8 +6,8 @@ from bench.records.hazards import Trial
 def require_wellformed(trial: Trial) -> None:
     """Raise ValueError, naming trial and event, for what cannot have been recorded as it happened.
 
-    A grant of which the history has two beliefs; a write under a grant that no belief in its key has; an event that
-    ends before it begins.
+    A grant of which the history has two beliefs; a write or a presentation under a grant that no belief in its key has;
+    an event that ends before it begins; a verdict on what was not sent yet.
     """
     key_of: dict[str, str] = {}
     for belief in trial.beliefs:
@@ -20,12 +20,17 @@ def require_wellformed(trial: Trial) -> None:
                 f"trial {trial.name}: grant {belief.grant} was asked for at {belief.asked_ns}, told at "
                 f"{belief.from_ns} and given up at {until_ns}: not in this order"
             )
-    for write in trial.writes:
-        if key_of.get(write.grant) != write.key:
-            raise ValueError(
-                f"trial {trial.name}: {write.actor} wrote {write.key} under grant {write.grant}, "
-                "which nobody was told of for this key"
-            )
+    for did, attempts in (("wrote", trial.writes), ("read", trial.presentations)):
+        for one in attempts:
+            if key_of.get(one.grant) != one.key:
+                raise ValueError(
+                    f"trial {trial.name}: {one.actor} {did} {one.key} under grant {one.grant}, "
+                    "which nobody was told of for this key"
+                )
+            if one.judged_ns is not None and one.judged_ns < one.sent_ns:
+                raise ValueError(
+                    f"trial {trial.name}: what {one.actor} {did} at {one.sent_ns} was judged before, at {one.judged_ns}"
+                )
     for ask in trial.asks:
         if ask.answered_ns is not None and ask.answered_ns < ask.asked_ns:
             raise ValueError(f"trial {trial.name}: {ask.actor} was answered before it asked, at {ask.asked_ns}")

@@ -99,6 +99,35 @@ def swallow_reply(scene: Scene, target: str, arguments: Mapping[str, Any]) -> In
     return InForce(began_ns, f"{len(proxies)} proxies wait for a request that names the key", over)
 
 
+def request_held(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
+    """Keep back the actor's next request to the lock's servers that names the trial's key, with all that follows it on
+    its connection. Other connections are served: the actor may find out over a new one.
+
+    Argument: `requests`, how many are held so, each on a connection of its own (1; a client that asks several servers
+    at once sends as many). The measure `requests_held` counts them. At the end what was held arrives.
+    """
+    proxies = scene.cast.proxies(target)
+    shots = Shots(int(arguments.get("requests", 1)))
+    for proxy in proxies:
+        proxy.hold_requests(scene.key.encode(), shots)
+    began_ns = now_ns()
+
+    def over() -> int:
+        scene.measures["requests_held"] = float(shots.fired)
+        return _restored(proxies)
+
+    return InForce(began_ns, f"{len(proxies)} proxies wait for a request that names the key", over)
+
+
+def write_held(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
+    """Keep back what the actor sends to the resource; at the end it arrives. The lock's servers are reached."""
+    proxies = scene.cast.resource_proxies(target)
+    for proxy in proxies:
+        proxy.drop(Direction.TO_SERVER)
+    began_ns = now_ns()
+    return InForce(began_ns, f"{len(proxies)} proxies forward nothing to the resource", lambda: _restored(proxies))
+
+
 def _restored(proxies: Sequence[FaultProxy]) -> int:
     """End every fault of these; the instant before the first of them forwarded anything."""
     ended_ns = now_ns()

@@ -12,6 +12,8 @@ FAULTS: Mapping[str, Strike] = {
     "partition": on_actors.partition,
     "slow_link": on_actors.slow_link,
     "swallow_reply": on_actors.swallow_reply,
+    "request_held": on_actors.request_held,
+    "write_held": on_actors.write_held,
     "client_clock": on_clocks.client_clock,
     "suspend": on_clocks.suspend,
     "restart": on_servers.restart,

@@ -97,10 +97,10 @@ class DynamoDBItem(Resource):
             "actor": {"S": attempt.actor},
             "held_under": {"S": attempt.grant},
             "token": {"N": str(attempt.token)} if attempt.token is not None else {"NULL": True},
-            "value": {"N": str(attempt.value)},
+            "value": {"N": str(attempt.value)} if attempt.value is not None else {"NULL": True},
         }
         values: dict[str, Any] = {":verdict": {"BOOL": accept}, ":sender": {"M": sender}, ":one": {"N": "1"}}
-        if accept:
+        if accept and attempt.value is not None:
             update.append("#value = :value")
             values[":value"] = {"N": str(attempt.value)}
         if case:

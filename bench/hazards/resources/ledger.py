@@ -22,8 +22,9 @@ class State:
         verdict = Judged(attempt.attempt_id, order, accepted, self.highest, self.value)
         if not accepted:
             return type(self)(self.value, self.highest, order), verdict
+        value = self.value if attempt.value is None else attempt.value
         # An unchecked write with an old token is taken, and still does not lower what the resource has seen.
-        return type(self)(attempt.value, max(self.highest, attempt.token or 0), order), verdict
+        return type(self)(value, max(self.highest, attempt.token or 0), order), verdict
 
     @property
     def reading(self) -> Reading:

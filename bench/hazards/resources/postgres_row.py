@@ -49,11 +49,12 @@ _OBJECTS = (
         ok := NOT in_fence OR in_token IS NULL OR in_token > before.highest
             OR (in_token = before.highest AND in_rule = 'below');
         UPDATE lockbench_resources.kept SET judged = judged + 1,
-            value = CASE WHEN ok THEN in_value ELSE value END,
+            value = CASE WHEN ok THEN coalesce(in_value, value) ELSE value END,  -- NULL: a presentation
             highest = CASE WHEN ok THEN greatest(highest, in_token) ELSE highest END  -- greatest() passes over NULL
             WHERE space = in_space AND key = in_key;
         INSERT INTO lockbench_resources.log VALUES (in_space, in_key, before.judged + 1, in_attempt, in_actor,
-            in_held_under, in_token, in_fence, in_rule, in_value_read, in_value, ok, before.highest, before.value)
+            in_held_under, in_token, in_fence, in_rule, in_value_read, coalesce(in_value, before.value), ok,
+            before.highest, before.value)
             RETURNING * INTO verdict;
         RETURN verdict;
     END $$""",
@@ -61,7 +62,7 @@ _OBJECTS = (
 _COLUMNS = "attempt_id, place, accepted, highest_before, value_before"
 _READ = "SELECT value, highest FROM lockbench_resources.kept WHERE space = $1 AND key = $2"
 _JUDGE = f"""SELECT {_COLUMNS} FROM lockbench_resources.judge(
-    $1, $2, $3, $4, $5, nullif($6, '')::bigint, $7::boolean, $8, $9::bigint, $10::bigint)"""
+    $1, $2, $3, $4, $5, nullif($6, '')::bigint, $7::boolean, $8, $9::bigint, nullif($10, '')::bigint)"""
 _LOG = f"SELECT {_COLUMNS} FROM lockbench_resources.log WHERE space = $1 AND key = $2 ORDER BY place"
 
 
@@ -89,11 +90,11 @@ class PostgresRow(Resource):
         return Reading(*map(_number, rows[0])) if rows else Reading(0, 0)
 
     def write(self, attempt: Attempt) -> Judged:
-        token = "" if attempt.token is None else str(attempt.token)
+        token, value = ("" if number is None else str(number) for number in (attempt.token, attempt.value))
         fence = "true" if attempt.fence else "false"
         who = (attempt.attempt_id, attempt.actor, attempt.grant)
-        values = (str(attempt.value_read), str(attempt.value))
-        (row,) = self._execute(_JUDGE, attempt.key, *who, token, fence, attempt.rule.value, *values)
+        checked = (token, fence, attempt.rule.value)
+        (row,) = self._execute(_JUDGE, attempt.key, *who, *checked, str(attempt.value_read), value)
         return _verdict(row)
 
     def judged(self, key: str) -> Sequence[Judged]:

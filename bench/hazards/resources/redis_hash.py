@@ -22,7 +22,7 @@ from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import Wire, new_wire
 
 # KEYS: the hash, the log (a list), the entries of the log by attempt (a hash).
-# ARGV: attempt, token or '', fence, rule, value, the whole attempt as JSON for whoever reads the log.
+# ARGV: attempt, token or '', fence, rule, value or '' (a presentation), the whole attempt as JSON for a log's readers.
 # Tokens and values have 64 bits and Lua's numbers 53: they stay strings, and are compared by length, then by digits.
 _JUDGE = """\
 local function below(a, b) return #a < #b or (#a == #b and a < b) end
@@ -33,7 +33,7 @@ local value, highest, token = kept[1] or '0', kept[2] or '0', ARGV[2]
 local ok = ARGV[3] == '0' or token == '' or below(highest, token) or (token == highest and ARGV[4] == 'below')
 local order = redis.call('HINCRBY', KEYS[1], 'judged', 1)
 if ok then
-  redis.call('HSET', KEYS[1], 'value', ARGV[5])
+  if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'value', ARGV[5]) end
   if token ~= '' and below(highest, token) then redis.call('HSET', KEYS[1], 'highest', token) end
 end
 local entry = table.concat({ARGV[1], order, ok and 1 or 0, highest, value, ARGV[6]}, ' ')
@@ -66,10 +66,10 @@ class RedisHash(Resource):
 
     def write(self, attempt: Attempt) -> Judged:
         names = [self._name(attempt.key, part) for part in ("kept", "log", "verdicts")]
-        token = "" if attempt.token is None else str(attempt.token)
+        token, value = ("" if number is None else str(number) for number in (attempt.token, attempt.value))
         fence = "1" if attempt.fence else "0"
         whole = json.dumps(attempt.to_tree())
-        arguments = (quote(attempt.attempt_id), token, fence, attempt.rule.value, str(attempt.value), whole)
+        arguments = (quote(attempt.attempt_id), token, fence, attempt.rule.value, value, whole)
         return _verdict(self._call("EVAL", _JUDGE, str(len(names)), *names, *arguments))
 
     def judged(self, key: str) -> Sequence[Judged]:

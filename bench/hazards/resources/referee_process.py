@@ -5,7 +5,7 @@
 Prints the port that it listens on, at 127.0.0.1, and ends when its standard input ends. Each connection carries JSON
 lines, a request and its answer:
 
-    {"do": "write", "attempt": Attempt}   -> Judged
+    {"do": "write", "attempt": Attempt}   -> Judged, with the instant at which it was judged
     {"do": "read", "key": "k"}            -> {"value": 1, "highest": 7}
     {"do": "log", "key": "k"}             -> {"log": [all of each Attempt and of its Judged, in order]}
 
@@ -19,12 +19,13 @@ import selectors
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench.hazards.resources.base import Attempt, Judged
 from bench.hazards.resources.child import listening
 from bench.hazards.resources.ledger import State, entry_of
+from bench.hazards.timeline import now_ns
 
 _CHUNK = 65_536
 
@@ -58,6 +59,7 @@ class Referee:
         verdict = kept.verdicts.get(attempt.attempt_id)
         if verdict is None:
             kept.state, verdict = kept.state.judge(attempt)
+            verdict = replace(verdict, judged_ns=now_ns())
             kept.verdicts[attempt.attempt_id] = verdict
             kept.log.append(entry_of(attempt, verdict))
         return verdict

@@ -1,6 +1,8 @@
 """Arbitrary well-formed histories: any beliefs, any tokens, any verdicts, any faults, on few instants and names."""
 
-from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Scalar, Trial, Write
+from typing import Any
+
+from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Presentation, Scalar, Trial, Write
 from tests.hazards.checker.choices import TTL_MS, TTL_NS, Choices
 
 _LAST = 24  # instants are quarters of a TTL, now and then a nanosecond off
@@ -18,7 +20,7 @@ class Chaos:
 
     def trial(self) -> Trial:
         dice = self.dice
-        sizes = [self._choices.below(bound) for bound in (14, 14, 10, 6)]
+        sizes = [self._choices.below(bound) for bound in (14, 14, 10, 6, 6)]
         beliefs = tuple(self._belief(number) for number in range(sizes[0]))
         return Trial(
             name="chaos",
@@ -30,6 +32,7 @@ class Chaos:
             beliefs=beliefs,
             writes=tuple(self._write(dice.choice(beliefs)) for _ in range(sizes[1] if beliefs else 0)),
             faults=tuple(self._fault() for _ in range(sizes[3])),
+            presentations=tuple(self._presentation(dice.choice(beliefs)) for _ in range(sizes[4] if beliefs else 0)),
         )
 
     def _instant(self, low: int = 0, high: int = _LAST) -> int:
@@ -56,22 +59,33 @@ class Chaos:
 
     def _write(self, belief: Belief) -> Write:
         dice = self.dice
-        judged = dice.random() < 0.85
         return Write(
-            actor=belief.actor,
-            key=belief.key,
-            grant=belief.grant,
-            token=belief.token,
-            sent_ns=self._instant(),
-            answered_ns=None,
-            fence=dice.random() < 0.7,
-            order=dice.randint(0, 9) if judged else 0,
-            accepted=dice.random() < 0.5 if judged else None,
-            highest_before=dice.randint(0, 5) if judged else 0,
+            **self._attempt(belief),
             value_read=dice.randint(0, 1),
             value_before=dice.randint(0, 1),
             value_written=0,
         )
+
+    def _presentation(self, belief: Belief) -> Presentation:
+        return Presentation(**self._attempt(belief), value_read=self.dice.randint(0, 1))
+
+    def _attempt(self, belief: Belief) -> dict[str, Any]:
+        dice = self.dice
+        judged = dice.random() < 0.85
+        sent_ns, judged_ns = self._instants(2)
+        return {
+            "actor": belief.actor,
+            "key": belief.key,
+            "grant": belief.grant,
+            "token": belief.token,
+            "sent_ns": sent_ns,
+            "answered_ns": None,
+            "fence": dice.random() < 0.7,
+            "order": dice.randint(0, 9) if judged else 0,
+            "accepted": dice.random() < 0.5 if judged else None,
+            "highest_before": dice.randint(0, 5) if judged else 0,
+            "judged_ns": judged_ns if judged and dice.random() < 0.7 else None,
+        }
 
     def _ask(self) -> Ask:
         dice = self.dice

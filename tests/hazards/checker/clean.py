@@ -1,15 +1,16 @@
 """Histories of a lock, a resource and clients that do nothing wrong, though much goes wrong around them.
 
 In them: waiters that ask while others hold, several ends of belief, holders that die, grants that are told late because
-their client was stopped, writes that were never answered (carried out or not), writers outside the trial, a holder that
-writes on while nobody else holds the key, waiters that time out for good reasons, equal instants everywhere.
+their client was stopped, tokens presented with a read or not, attempts that were never answered (carried out or not),
+writers outside the trial, a holder that writes on while nobody else holds the key, waiters that time out for good
+reasons, equal instants everywhere.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench.hazards.resources.base import Rule
-from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Trial, Write
+from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Presentation, Trial, Write
 from tests.hazards.checker.choices import NS, TTL_MS, TTL_NS, Choices
 
 START_NS = 1_000_000_000
@@ -25,7 +26,7 @@ class Desk:
     highest: int = 0
     order: int = 0
 
-    def judge(self, fence: bool, token: int | None, value: int) -> dict[str, Any]:
+    def judge(self, fence: bool, token: int | None, value: int | None) -> dict[str, Any]:
         refused = (
             fence
             and token is not None
@@ -39,7 +40,7 @@ class Desk:
             "value_before": self.value,
         }
         if not refused:
-            self.value = value
+            self.value = self.value if value is None else value
             self.highest = max(self.highest, token or 0)
         return told
 
@@ -64,6 +65,7 @@ class CleanStory:
     beliefs: list[Belief] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    presentations: list[Presentation] = field(default_factory=list)
     faults: list[FaultWindow] = field(default_factory=list)
     late: set[str] = field(default_factory=set)
 
@@ -92,10 +94,13 @@ class CleanStory:
             asks=tuple(self.asks),
             beliefs=tuple(self.beliefs),
             writes=tuple(self.writes),
+            presentations=tuple(self.presentations),
             faults=tuple(self.faults),
         )
         unknown = sum(ask.outcome == "unknown" for ask in self.asks)
-        return Told(trial, unknown + sum(write.accepted is None for write in self.writes), frozenset(self.late))
+        unknown += sum(write.accepted is None for write in self.writes)
+        unknown += sum(one.accepted is None for one in self.presentations)
+        return Told(trial, unknown, frozenset(self.late))
 
     def _one_key(self, key: str) -> None:
         choices = self.choices
@@ -155,30 +160,39 @@ class CleanStory:
         )
 
     def _writes_of(self, belief: Belief, desk: Desk) -> int:
-        """Each builds on a fresh reading. They may come after the end of the belief: nobody else holds the key yet."""
+        """Each builds on a fresh reading, with which the token may be presented. They may come after the end of the
+        belief: nobody else holds the key yet."""
         choices, at_ns = self.choices, belief.from_ns
         for _ in range(choices.below(4)):
             if choices.chance(6):  # a writer that is not in this trial, with a token that this history knows or not
                 desk.judge(False, belief.token, desk.value + 1)
+            if choices.chance(3):
+                told = self._attempt(belief, desk, at_ns, None)
+                self.presentations.append(Presentation(value_read=told.pop("value_before"), **told))
+                at_ns = self.presentations[-1].answered_ns or at_ns
             at_ns += choices.step_ns()
-            read, fate = desk.value, choices.below(8)
-            told = UNANSWERED if fate == 7 else desk.judge(self.fence, belief.token, read + 1)
-            self.writes.append(
-                Write(
-                    actor=belief.actor,
-                    key=belief.key,
-                    grant=belief.grant,
-                    token=belief.token,
-                    sent_ns=at_ns,
-                    answered_ns=at_ns + choices.step_ns() if fate < 5 else None,
-                    fence=self.fence,
-                    value_read=read,
-                    value_written=read + 1,
-                    **(UNANSWERED if fate == 6 else told),  # 6: carried out, and nobody was told; 5: the log tells
-                )
-            )
+            read = desk.value
+            told = self._attempt(belief, desk, at_ns, read + 1)
+            self.writes.append(Write(value_read=read, value_written=read + 1, **told))
             at_ns = self.writes[-1].answered_ns or at_ns
         return at_ns
+
+    def _attempt(self, belief: Belief, desk: Desk, at_ns: int, value: int | None) -> dict[str, Any]:
+        choices = self.choices
+        fate = choices.below(8)
+        told = UNANSWERED if fate == 7 else desk.judge(self.fence, belief.token, value)
+        judged = UNANSWERED if fate == 6 else told  # 6: carried out, and nobody was told; 5: the log tells
+        return {
+            "actor": belief.actor,
+            "key": belief.key,
+            "grant": belief.grant,
+            "token": belief.token,
+            "sent_ns": at_ns,
+            "answered_ns": at_ns + choices.step_ns() if fate < 5 else None,
+            "fence": self.fence,
+            "judged_ns": at_ns if judged["accepted"] is not None and choices.chance(2) else None,
+            **judged,
+        }
 
     def _told_late(self, key: str, grant: str, token: int, asked_ns: int) -> None:
         """Granted before the last holder, read after it: an old token, told late, and no fault of its source."""

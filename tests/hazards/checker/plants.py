@@ -9,7 +9,18 @@ from typing import Any
 
 from hypothesis import assume
 
-from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Overlap, StaleWrite, TokenFault, Trial, Write
+from bench.records.hazards import (
+    Ask,
+    Belief,
+    EndOfBelief,
+    FaultWindow,
+    Overlap,
+    Presentation,
+    StaleWrite,
+    TokenFault,
+    Trial,
+    Write,
+)
 from tests.hazards.checker.choices import TTL_MS, TTL_NS, Choices
 from tests.hazards.checker.clean import UNANSWERED, Told
 
@@ -81,22 +92,40 @@ def overstayer(told: Told, choices: Choices) -> Planted:
 
 
 def stale_write(told: Told, choices: Choices) -> Planted:
-    """A holder writes after a later grant was told; the resource judges the write by its own rule, or never gets it.
-
-    It comes last, or in the midst of the log, where it leaves value and highest token as they were.
-    """
-    trial = told.trial
-    pairs = [(a, b) for a in trial.beliefs for b in trial.beliefs if a.key == b.key and a.from_ns < b.from_ns]
+    """A holder writes after a later grant was told; the resource judges the write by its own rule, or never gets it."""
+    pairs = _successions(told.trial)
     assume(pairs)
     writer, later = choices.of(pairs)
-    log = sorted((w for w in trial.writes if w.key == writer.key and w.accepted is not None), key=lambda w: w.order)
-    fence, arrives = not choices.chance(3), not choices.chance(4)
+    sent_ns = later.from_ns + 1 + choices.step_ns()
+    return _late_write(told, choices, "stale_writes", writer, not choices.chance(4), sent_ns=sent_ns)
+
+
+def overtaken_write(told: Told, choices: Choices) -> Planted:
+    """A holder writes in time, and the write is judged only after a later grant was told."""
+    successions = _successions(told.trial)
+    assume(successions)
+    writer, _ = choices.of(successions)
+    next_told_ns = min(later.from_ns for one, later in successions if one is writer)
+    sent_ns = writer.from_ns + choices.below(next_told_ns - writer.from_ns + 1)
+    judged_ns = next_told_ns + 1 + choices.step_ns()
+    return _late_write(told, choices, "overtaken_writes", writer, True, sent_ns=sent_ns, judged_ns=judged_ns)
+
+
+def _successions(trial: Trial) -> list[tuple[Belief, Belief]]:
+    return [(a, b) for a in trial.beliefs for b in trial.beliefs if a.key == b.key and a.from_ns < b.from_ns]
+
+
+def _late_write(told: Told, choices: Choices, found_as: str, writer: Belief, arrives: bool, **instants: int) -> Planted:
+    """It comes last, or in the midst of the log, where it leaves value and highest token as they were."""
+    trial = told.trial
+    log = sorted((one for one in _judged(trial) if one.key == writer.key), key=lambda one: one.order)
+    fence = not choices.chance(3)
     place = choices.below(len(log) + 1)
     highest = value = 0
     if place:
         before = log[place - 1]
         highest = max(before.highest_before, before.token or 0 if before.accepted else 0)
-        value = before.value_written if before.accepted else before.value_before
+        value = _value_after(before)
     order = log[place - 1].order + 1 if place else 1
     low = writer.token is not None and writer.token < highest
     equal = writer.token == highest and "rule" in trial.parameters
@@ -104,28 +133,44 @@ def stale_write(told: Told, choices: Choices) -> Planted:
     raises = accepted and writer.token is not None and writer.token > highest
     assume(not arrives or place == len(log) or not raises)
     verdict = {"order": order, "accepted": accepted, "highest_before": highest, "value_before": value}
-    stale = Write(
+    late = Write(
         actor=writer.actor,
         key=writer.key,
         grant=writer.grant,
         token=writer.token,
-        sent_ns=later.from_ns + 1 + choices.step_ns(),
         answered_ns=None,
         fence=fence,
         value_read=value,
         value_written=value,
+        **instants,
         **(verdict if arrives else UNANSWERED),
     )
     if arrives:
-        moved = {id(w): w.model_copy(update={"order": w.order + 1}) for w in log[place:]}
-        trial = trial.model_copy(update={"writes": tuple(moved.get(id(w), w) for w in trial.writes)})
+        moved = {id(one): one.model_copy(update={"order": one.order + 1}) for one in log[place:]}
+        for kind in ("writes", "presentations"):
+            trial = trial.model_copy(update={kind: tuple(moved.get(id(one), one) for one in getattr(trial, kind))})
     found = StaleWrite(
         grant=writer.grant,
         order=order if arrives else 0,
         accepted=accepted if arrives else None,
         by_token=arrives and low,
     )
-    return _added(trial, "writes", stale), {"stale_writes": (found,), "unknown": told.unknown + (not arrives)}
+    return _added(trial, "writes", late), {found_as: (found,), "unknown": told.unknown + (not arrives)}
+
+
+def _judged(trial: Trial) -> list[Write | Presentation]:
+    """What the resource's log has, of all keys."""
+    return [one for one in (*trial.writes, *trial.presentations) if one.accepted is not None]
+
+
+def _list_of(attempt: Write | Presentation) -> str:
+    return "writes" if isinstance(attempt, Write) else "presentations"
+
+
+def _value_after(attempt: Write | Presentation) -> int:
+    if isinstance(attempt, Presentation):
+        return attempt.value_read
+    return attempt.value_written if attempt.accepted else attempt.value_before
 
 
 def lost_update(told: Told, choices: Choices) -> Planted:
@@ -163,50 +208,74 @@ def token_order(told: Told, choices: Choices) -> Planted:
 def wrong_verdict(told: Told, choices: Choices) -> Planted:
     """The resource refuses what it should take, or takes what it should refuse; its log is none the less true to it."""
     judged = []
-    for write in told.trial.writes:
-        later = [w for w in told.trial.writes if w.key == write.key and w.order > write.order]
-        raised = write.accepted and write.token is not None and write.token > write.highest_before
-        if write.accepted is not None and not (raised and later):
-            judged.append(write)
+    for one in _judged(told.trial):
+        later = [other for other in _judged(told.trial) if other.key == one.key and other.order > one.order]
+        raised = one.accepted and one.token is not None and one.token > one.highest_before
+        if not (raised and later):
+            judged.append(one)
     assume(judged)
-    write = choices.of(judged)
-    flipped = write.model_copy(update={"accepted": not write.accepted})
-    return _swapped(told.trial, "writes", write, flipped), {"fence_faults": 1}
+    one = choices.of(judged)
+    flipped = one.model_copy(update={"accepted": not one.accepted})
+    return _swapped(told.trial, _list_of(one), one, flipped), {"fence_faults": 1}
 
 
 def wrong_highest(told: Told, choices: Choices) -> Planted:
     """The resource claims a highest token that its log does not bear out."""
     judged = []
-    for write in told.trial.writes:
-        orders = {0, *(w.order for w in told.trial.writes if w.key == write.key)}
-        if write.accepted is not None:
-            judged.append((write, -1 - choices.below(3)))
-            if write.order - 1 in orders:  # after a gap it may be higher than the history knows
-                judged.append((write, 1 + choices.below(3)))
-    judged = [(write, by) for write, by in judged if by > 0 or _known_before(told.trial, write) == write.highest_before]
+    for one in _judged(told.trial):
+        orders = {0, *(other.order for other in _judged(told.trial) if other.key == one.key)}
+        judged.append((one, -1 - choices.below(3)))
+        if one.order - 1 in orders:  # after a gap it may be higher than the history knows
+            judged.append((one, 1 + choices.below(3)))
+    judged = [(one, by) for one, by in judged if by > 0 or _known_before(told.trial, one) == one.highest_before]
     assume(judged)
-    write, by = choices.of(judged)
-    forged = write.model_copy(update={"highest_before": write.highest_before + by})
-    return _swapped(told.trial, "writes", write, forged), {"fence_faults": 1}
+    one, by = choices.of(judged)
+    forged = one.model_copy(update={"highest_before": one.highest_before + by})
+    return _swapped(told.trial, _list_of(one), one, forged), {"fence_faults": 1}
 
 
-def _known_before(trial: Trial, write: Write) -> int:
-    log = [w for w in trial.writes if w.key == write.key and w.accepted is not None and w.order < write.order]
-    return max([0, *(w.highest_before for w in log), *(w.token or 0 for w in log if w.accepted)])
+def forgotten_presentation(told: Told, choices: Choices) -> Planted:
+    """The resource says yes to a token that is shown to it, and does not keep it: an older one passes afterwards."""
+    keys = sorted({one.key for one in told.trial.beliefs})
+    key = choices.of(keys)
+    log = [one for one in _judged(told.trial) if one.key == key]
+    last = max(log, key=lambda one: one.order, default=None)
+    highest = 0 if last is None else max(last.highest_before, last.token or 0 if last.accepted else 0)
+    order = 1 if last is None else last.order + 1
+    holder = choices.of([one for one in told.trial.beliefs if one.key == key])
+    shared = {"actor": holder.actor, "key": key, "grant": holder.grant, "sent_ns": holder.from_ns, "answered_ns": None}
+    judged = {"fence": True, "accepted": True, "highest_before": highest}
+    value = 0 if last is None else _value_after(last)
+    shown = Presentation(**shared, **judged, token=highest + 2, order=order, value_read=value)
+    passed = Write(
+        **shared,
+        **judged,
+        token=highest + 1,
+        order=order + 1,
+        value_read=value,
+        value_before=value,
+        value_written=value,
+    )
+    return _added(_added(told.trial, "presentations", shown), "writes", passed), {"fence_faults": 1}
+
+
+def _known_before(trial: Trial, attempt: Write | Presentation) -> int:
+    log = [one for one in _judged(trial) if one.key == attempt.key and one.order < attempt.order]
+    return max([0, *(one.highest_before for one in log), *(one.token or 0 for one in log if one.accepted)])
 
 
 def order_twice(told: Told, choices: Choices) -> Planted:
     """The resource gives one order to two attempts: both are in doubt."""
-    pairs = []
-    for write in told.trial.writes:
-        for other in told.trial.writes:
-            one_log = write.key == other.key and write.accepted is not None and other.accepted is not None
-            if one_log and other.order == write.order - 1:
-                pairs.append((write, other))
+    pairs = [
+        (one, other)
+        for one in _judged(told.trial)
+        for other in _judged(told.trial)
+        if one.key == other.key and other.order == one.order - 1
+    ]
     assume(pairs)
-    write, other = choices.of(pairs)
-    twice = write.model_copy(update={"order": other.order})
-    return _swapped(told.trial, "writes", write, twice), {"fence_faults": 2}
+    one, other = choices.of(pairs)
+    twice = one.model_copy(update={"order": other.order})
+    return _swapped(told.trial, _list_of(one), one, twice), {"fence_faults": 2}
 
 
 def unanswered_waiter(told: Told, choices: Choices) -> Planted:
@@ -271,10 +340,12 @@ PLANTERS: tuple[Planter, ...] = (
     intruder,
     overstayer,
     stale_write,
+    overtaken_write,
     lost_update,
     token_order,
     wrong_verdict,
     wrong_highest,
+    forgotten_presentation,
     order_twice,
     unanswered_waiter,
     timeout_at_a_free_key,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Trial, Write
+from bench.records.hazards import Ask, Belief, EndOfBelief, FaultWindow, Presentation, Trial, Write
 
 
 def trial(**events: Any) -> Trial:
@@ -25,6 +25,12 @@ def write(grant: str, sent_ns: int, **other: Any) -> Write:
 
 def unanswered(grant: str, sent_ns: int, **other: Any) -> Write:
     return write(grant, sent_ns, answered_ns=None, order=0, accepted=None, **other)
+
+
+def presentation(grant: str, sent_ns: int, **other: Any) -> Presentation:
+    fields = {"actor": f"holder of {grant}", "key": "k", "token": None, "answered_ns": sent_ns + 1, "fence": True}
+    judged = {"order": 1, "accepted": True, "highest_before": 0, "value_read": 0}
+    return Presentation.model_validate({**fields, **judged, "grant": grant, "sent_ns": sent_ns, **other})
 
 
 def ask(asked_ns: int, answered_ns: int | None, outcome: str, **other: Any) -> Ask:

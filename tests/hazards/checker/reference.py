@@ -3,11 +3,13 @@
 It shares nothing with the checker but the records.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 
-from bench.records.hazards import Belief, Overlap, StaleWrite, TokenFault, Trial, TrialChecked, Write
+from bench.records.hazards import Belief, Overlap, Presentation, StaleWrite, TokenFault, Trial, TrialChecked, Write
 
 _MS = 1_000_000
+_Attempt = Write | Presentation
 
 
 def judged(trial: Trial) -> TrialChecked:
@@ -21,13 +23,19 @@ def judged(trial: Trial) -> TrialChecked:
         overlaps=tuple(_overlaps(trial)),
         overlap_ns=_overlap_ns(trial),
         stale_writes=tuple(_stale(trial)),
+        overtaken_writes=tuple(_overtaken(trial)),
         lost_updates=sum(w.value_before != w.value_read for w in trial.writes if w.accepted),
         token_pairs=len(faults),
         token_faults=tuple(fault for fault in faults if fault.later_token <= fault.earlier_token),
         fence_faults=_fence_faults(trial),
         never_served=_never_served(trial),
-        unknown=[ask.outcome for ask in trial.asks].count("unknown") + [w.accepted for w in trial.writes].count(None),
+        unknown=[ask.outcome for ask in trial.asks].count("unknown")
+        + [one.accepted for one in _attempts(trial)].count(None),
     )
+
+
+def _attempts(trial: Trial) -> list[_Attempt]:
+    return [*trial.writes, *trial.presentations]
 
 
 def _end(trial: Trial, belief: Belief) -> int:
@@ -78,16 +86,31 @@ def _overlap_ns(trial: Trial) -> int:
 
 
 def _stale(trial: Trial) -> list[StaleWrite]:
+    return _late(write for write in trial.writes if _succeeded(trial, write, write.sent_ns))
+
+
+def _overtaken(trial: Trial) -> list[StaleWrite]:
+    judged = [(write, write.judged_ns) for write in trial.writes if write.judged_ns is not None]
+    return _late(
+        write
+        for write, judged_ns in judged
+        if _succeeded(trial, write, judged_ns) and not _succeeded(trial, write, write.sent_ns)
+    )
+
+
+def _succeeded(trial: Trial, write: Write, before_ns: int) -> bool:
+    own = next(belief for belief in trial.beliefs if belief.grant == write.grant)
+    return any(
+        other.key == write.key and own.from_ns < other.from_ns and other.from_ns < before_ns for other in trial.beliefs
+    )
+
+
+def _late(writes: Iterable[Write]) -> list[StaleWrite]:
     found = []
-    for write in trial.writes:
-        own = next(belief for belief in trial.beliefs if belief.grant == write.grant)
-        if any(
-            other.key == write.key and own.from_ns < other.from_ns and other.from_ns < write.sent_ns
-            for other in trial.beliefs
-        ):
-            by_token = write.accepted is not None and write.token is not None and write.token < write.highest_before
-            stale = StaleWrite(grant=write.grant, order=write.order, accepted=write.accepted, by_token=by_token)
-            found.append((write.sent_ns, write.grant, write.order, str(write.accepted), by_token, stale))
+    for write in writes:
+        by_token = write.accepted is not None and write.token is not None and write.token < write.highest_before
+        late = StaleWrite(grant=write.grant, order=write.order, accepted=write.accepted, by_token=by_token)
+        found.append((write.sent_ns, write.grant, write.order, str(write.accepted), by_token, late))
     return [entry[-1] for entry in sorted(found, key=lambda entry: entry[:-1])]
 
 
@@ -144,29 +167,29 @@ def _token_faults(trial: Trial) -> list[TokenFault]:
 
 def _fence_faults(trial: Trial) -> int:
     return sum(
-        _contradicts_rule(trial, write) or _contradicts_log(trial, write)
-        for write in trial.writes
-        if write.accepted is not None
+        _contradicts_rule(trial, one) or _contradicts_log(trial, one)
+        for one in _attempts(trial)
+        if one.accepted is not None
     )
 
 
-def _contradicts_rule(trial: Trial, write: Write) -> bool:
-    if not write.fence or write.token is None:
-        return write.accepted is not True
+def _contradicts_rule(trial: Trial, attempt: _Attempt) -> bool:
+    if not attempt.fence or attempt.token is None:
+        return attempt.accepted is not True
     strict = trial.parameters.get("rule") == "at_most"
-    right = write.token > write.highest_before if strict else write.token >= write.highest_before
-    return write.accepted is not right
+    right = attempt.token > attempt.highest_before if strict else attempt.token >= attempt.highest_before
+    return attempt.accepted is not right
 
 
-def _contradicts_log(trial: Trial, write: Write) -> bool:
-    log = [one for one in trial.writes if one.key == write.key and one.accepted is not None]
-    if write.order < 1 or [one.order for one in log].count(write.order) > 1:
+def _contradicts_log(trial: Trial, attempt: _Attempt) -> bool:
+    log = [one for one in _attempts(trial) if one.key == attempt.key and one.accepted is not None]
+    if attempt.order < 1 or [one.order for one in log].count(attempt.order) > 1:
         return True
-    known, exact = _known_before(log, write.order)
-    return write.highest_before != known if exact else write.highest_before < known
+    known, exact = _known_before(log, attempt.order)
+    return attempt.highest_before != known if exact else attempt.highest_before < known
 
 
-def _known_before(log: list[Write], order: int) -> tuple[int, bool]:
+def _known_before(log: list[_Attempt], order: int) -> tuple[int, bool]:
     """The highest token before an order, as far as the log tells, and whether it tells all.
 
     It does not while orders are missing and no attempt since (of an order of its own) has shown what was the highest.

@@ -29,6 +29,7 @@ def test_no_clean_history_is_accused() -> None:
         assert found.overlaps == ()
         assert found.overlap_ns == 0
         assert found.stale_writes == ()
+        assert found.overtaken_writes == ()
         assert found.lost_updates == 0
         assert found.token_faults == ()
         assert found.fence_faults == 0

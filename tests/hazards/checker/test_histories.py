@@ -6,7 +6,7 @@ import pytest
 
 from bench.hazards.checker import check_history, check_trial
 from bench.records.hazards import EndOfBelief, HazardHistory, Overlap, StaleWrite, Trial
-from tests.hazards.checker.records import ask, belief, fault, trial, unanswered, write
+from tests.hazards.checker.records import ask, belief, fault, presentation, trial, unanswered, write
 
 S = 1_000_000_000
 
@@ -74,7 +74,7 @@ def test_a_run_is_judged_trial_by_trial_and_its_staging_passed_on() -> None:
 def test_an_empty_trial_has_nothing_in_it() -> None:
     found = check_trial(trial())
     assert found.model_dump(exclude={"name", "parameters"}) == {
-        **dict.fromkeys(("overlaps", "stale_writes", "token_faults"), ()),
+        **dict.fromkeys(("overlaps", "stale_writes", "overtaken_writes", "token_faults"), ()),
         **dict.fromkeys(
             (
                 "grants",
@@ -102,6 +102,11 @@ def test_what_may_have_happened_is_counted() -> None:
     [
         ({"writes": [write("ghost", 5)]}, "ghost"),
         ({"beliefs": [belief("a", 0, 9)], "writes": [write("a", 5, key="other")]}, "wrote other under grant a"),
+        (
+            {"beliefs": [belief("a", 0, 9)], "writes": [write("a", 5, judged_ns=4)]},
+            "wrote at 5 was judged before, at 4",
+        ),
+        ({"presentations": [presentation("ghost", 5)]}, "read k under grant ghost"),
         ({"beliefs": [belief("a", 0, 9), belief("a", 20, 30)]}, "two beliefs in grant a"),
         ({"beliefs": [belief("a", 9, 8)]}, "grant a"),
         ({"beliefs": [belief("a", 9, 10, asked_ns=10)]}, "grant a"),

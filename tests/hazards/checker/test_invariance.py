@@ -11,7 +11,7 @@ from bench.records.hazards import Trial
 from tests.hazards.checker.chaos import Chaos
 from tests.hazards.checker.choices import Choices, entropy
 
-EVENTS = ("asks", "beliefs", "writes", "faults")
+EVENTS = ("asks", "beliefs", "writes", "presentations", "faults")
 
 
 def shuffled(trial: Trial, dice: random.Random) -> Trial:
@@ -62,7 +62,7 @@ def test_keys_do_not_meddle_with_one_another(choices: Choices) -> None:
             trial.model_copy(
                 update={
                     name: tuple(event for event in getattr(trial, name) if event.key == key)
-                    for name in ("asks", "beliefs", "writes")
+                    for name in ("asks", "beliefs", "writes", "presentations")
                 }
             )
         )
@@ -72,4 +72,7 @@ def test_keys_do_not_meddle_with_one_another(choices: Choices) -> None:
     assert whole.token_faults == parts[0].token_faults + parts[1].token_faults
     for name in ("overlap_ns", "lost_updates", "token_pairs", "fence_faults", "never_served", "unknown"):
         assert getattr(whole, name) == sum(getattr(part, name) for part in parts), name
-    assert sorted(map(repr, whole.stale_writes)) == sorted(repr(one) for part in parts for one in part.stale_writes)
+    for name in ("stale_writes", "overtaken_writes"):
+        assert sorted(map(repr, getattr(whole, name))) == sorted(
+            repr(one) for part in parts for one in getattr(part, name)
+        )

@@ -16,6 +16,7 @@ NOTHING: dict[str, Any] = {
     "overlaps": (),
     "overlap_ns": 0,
     "stale_writes": (),
+    "overtaken_writes": (),
     "lost_updates": 0,
     "token_faults": (),
     "fence_faults": 0,

@@ -25,7 +25,8 @@ def test_any_history_is_judged_by_the_definitions() -> None:
         found_in.update(name for name, value in found if value)
 
     as_defined()
-    for name in ("overlaps", "stale_writes", "lost_updates", "token_faults", "fence_faults", "never_served", "unknown"):
+    of_writes = ("stale_writes", "overtaken_writes", "lost_updates")
+    for name in ("overlaps", *of_writes, "token_faults", "fence_faults", "never_served", "unknown"):
         assert found_in[name] >= 50, f"hardly any of these histories has {name}: this test compares nothing"
 
 

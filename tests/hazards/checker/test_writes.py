@@ -6,7 +6,7 @@ import pytest
 
 from bench.hazards.checker import check_trial
 from bench.records.hazards import Write
-from tests.hazards.checker.records import belief, trial, unanswered, write
+from tests.hazards.checker.records import belief, presentation, trial, unanswered, write
 
 TWO = (belief("a", 0, None), belief("b", 10, 20))
 
@@ -51,6 +51,24 @@ def test_every_verdict_counts_and_a_fence_sees_what_is_below_the_highest() -> No
     assert stale(*writes) == found
     checked = check_trial(trial(beliefs=TWO, writes=writes))
     assert (checked.stale_accepted, checked.stale_refused, checked.unknown) == (2, 1, 1)
+
+
+def test_a_write_sent_in_time_and_judged_after_the_next_grant_is_overtaken() -> None:
+    """It is late on the wire: no look of its writer could have told. One that was sent late is stale, and not both."""
+
+    def overtaken(sent_ns: int, judged_ns: int | None, **fields: Any) -> list[tuple[str, bool | None, bool]]:
+        late = write("a", sent_ns, judged_ns=judged_ns, **fields)
+        found = check_trial(trial(beliefs=TWO, writes=[late])).overtaken_writes
+        return [(one.grant, one.accepted, one.by_token) for one in found]
+
+    assert overtaken(5, 10) == []
+    assert overtaken(5, 11) == overtaken(10, 11) == [("a", True, False)]
+    assert overtaken(11, 12) == [], "it is stale"
+    assert overtaken(5, None) == [], "the resource did not tell when it judged"
+    assert overtaken(5, 11, token=1, highest_before=2, accepted=False) == [("a", False, True)]
+    both = [write("a", 5, judged_ns=12), write("a", 5, judged_ns=13, order=2, accepted=False, token=1)]
+    checked = check_trial(trial(beliefs=TWO, writes=both))
+    assert (checked.overtaken_accepted, checked.overtaken_refused, checked.stale_writes) == (1, 1, ())
 
 
 def test_an_update_is_lost_when_another_value_was_read() -> None:
@@ -127,6 +145,27 @@ def test_orders_are_given_once_and_from_one() -> None:
     assert faults(write("b", 12), write("b", 13)) == 2
     assert faults(write("b", 12), write("b", 13), write("b", 14, order=2)) == 2
     assert faults(write("b", 12, order=0)) == 1
+
+
+def test_a_presentation_raises_the_highest_token_and_is_judged_as_a_write_is() -> None:
+    def with_shown(*writes: Write, **fields: Any) -> int:
+        shown = presentation("b", 12, **{"token": 5, **fields})
+        return check_trial(trial(beliefs=TWO, writes=writes, presentations=[shown])).fence_faults
+
+    refused = {"token": 4, "order": 2, "accepted": False}
+    assert with_shown(write("a", 13, highest_before=5, **refused)) == 0
+    assert with_shown(write("a", 13, highest_before=0, **refused)) == 1, "what was shown to it, it forgot"
+    assert with_shown(write("a", 13, highest_before=5, token=4, order=2)) == 1, "and took an older one"
+    assert with_shown(write("b", 13, highest_before=5, token=5, order=2)) == 0
+    assert with_shown(token=4, highest_before=5, order=7, accepted=True) == 1
+    assert with_shown(token=4, highest_before=5, order=7, accepted=False) == 0
+    assert with_shown(fence=False, token=4, highest_before=5, order=7) == 0
+    assert with_shown(write("a", 13, token=6)) == 2, "one order for two"
+
+
+def test_a_presentation_without_an_answer_may_have_happened() -> None:
+    silent = presentation("b", 12, answered_ns=None, order=0, accepted=None)
+    assert check_trial(trial(beliefs=TWO, presentations=[silent])).unknown == 1
 
 
 def test_keys_have_logs_of_their_own() -> None:

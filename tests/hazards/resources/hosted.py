@@ -28,6 +28,16 @@ def fresh_key() -> str:
 
 
 def attempt(
-    key: str, token: int | None, *, fence: bool = True, rule: Rule = Rule.BELOW, value: int = 1, value_read: int = 0
+    key: str,
+    token: int | None,
+    *,
+    fence: bool = True,
+    rule: Rule = Rule.BELOW,
+    value: int | None = 1,
+    value_read: int = 0,
 ) -> Attempt:
     return Attempt(f"attempt {next(_count)}", "writer", key, "grant-1", token, fence, rule, value_read, value)
+
+
+def presentation(key: str, token: int | None, *, fence: bool = True, rule: Rule = Rule.BELOW) -> Attempt:
+    return attempt(key, token, fence=fence, rule=rule, value=None)

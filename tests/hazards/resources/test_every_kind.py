@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from bench.hazards.resources.base import Judged, Reading, Resource, Rule, accepts
-from tests.hazards.resources.hosted import Hosted, attempt, fresh_key
+from bench.hazards.resources.base import Attempt, Judged, Reading, Resource, Rule, accepts
+from tests.hazards.resources.hosted import Hosted, attempt, fresh_key, presentation
 
 pytestmark = pytest.mark.servers
 WRITERS, WRITES = 4, 25
@@ -83,6 +83,123 @@ def test_no_token_cannot_be_judged(hosted: Hosted, fence: bool) -> None:
         bare = attempt(key, None, fence=fence, value=2)
         assert resource.write(bare) == Judged(bare.attempt_id, 2, True, 8, 1)
         assert resource.read(key) == Reading(2, 8)
+
+
+# The highest token was 8: what is shown, whether the resource checks it, and what becomes of both.
+PRESENTED = {
+    "higher": (9, True, True, 9),
+    "equal": (8, True, True, 8),
+    "lower": (7, True, False, 8),
+    "none": (None, True, True, 8),
+    "lower, unchecked": (7, False, True, 8),
+    "higher, unchecked": (9, False, True, 9),
+}
+
+
+@pytest.mark.parametrize(("token", "fence", "accepted", "highest"), PRESENTED.values(), ids=PRESENTED)
+def test_a_token_is_presented_and_the_value_read_in_one_step(
+    hosted: Hosted, token: int | None, fence: bool, accepted: bool, highest: int
+) -> None:
+    with hosted.open() as resource:
+        key = fresh_key()
+        assert resource.write(attempt(key, 8, value=41)).accepted
+        shown = presentation(key, token, fence=fence)
+        verdict = resource.write(shown)
+        assert verdict == Judged(shown.attempt_id, 2, accepted, 8, 41)
+        assert resource.read(key) == Reading(41, highest)
+        assert hosted.log(key)[1:] == [verdict]
+        assert resource.write(shown) == verdict, "shown once more, it is judged once"
+
+
+def test_a_key_never_written_is_presented_to_as_any_other(hosted: Hosted) -> None:
+    with hosted.open() as resource:
+        shown = presentation(fresh_key(), 5)
+        assert resource.write(shown) == Judged(shown.attempt_id, 1, True, 0, 0)
+        assert resource.read(shown.key) == Reading(0, 5)
+
+
+def test_a_late_write_is_refused_once_a_newer_token_was_presented(hosted: Hosted) -> None:
+    """The gap of a fence that learns of tokens from writes: the late write, between the next holder's read and its
+    write. Shown at the read, the token closes it; shown at the write, an update is lost."""
+    with hosted.open() as late, hosted.open() as current:
+        key = fresh_key()
+        assert late.write(presentation(key, 7)).accepted
+        read = current.write(presentation(key, 8)).value_before
+        assert not late.write(attempt(key, 7, value=1)).accepted
+        assert not late.write(presentation(key, 7)).accepted
+        assert current.write(attempt(key, 8, value=read + 1, value_read=read)).value_before == read
+
+        gap = fresh_key()
+        read = current.read(gap).value
+        assert late.write(attempt(gap, 7, value=1)).accepted
+        assert current.write(attempt(gap, 8, value=read + 1, value_read=read)).value_before == 1 != read
+
+
+def test_the_strict_rule_cannot_live_with_presentations(hosted: Hosted) -> None:
+    """ "Refuse token <= last" refuses the first write of whoever has presented its token."""
+    with hosted.open() as resource:
+        key = fresh_key()
+        assert resource.write(presentation(key, 7, rule=Rule.AT_MOST)).accepted
+        assert not resource.write(attempt(key, 7, rule=Rule.AT_MOST)).accepted
+
+
+def test_an_old_holder_races_a_presentation_and_loses_no_update(hosted: Hosted) -> None:
+    """Either the late write comes first, and the new holder reads it, or it is refused: nothing lies between."""
+    with hosted.open() as late, hosted.open() as current:
+        key, value = fresh_key(), 0
+        seen = set()
+        for token in range(2, 32, 2):
+            assert late.write(presentation(key, token)).accepted
+            gate = threading.Barrier(2)
+            told: dict[str, Judged] = {}
+
+            def race(name: str, resource: Resource, one: Attempt) -> None:
+                gate.wait(60)  # noqa: B023 - both threads end within the round
+                told[name] = resource.write(one)  # noqa: B023
+
+            races = [
+                threading.Thread(target=race, args=("write", late, attempt(key, token, value=value + 1))),
+                threading.Thread(target=race, args=("presentation", current, presentation(key, token + 1))),
+            ]
+            for thread in races:
+                thread.start()
+            for thread in races:
+                thread.join(60)
+            read = told["presentation"].value_before
+            assert told["presentation"].accepted
+            assert told["write"].accepted is (told["write"].order < told["presentation"].order)
+            assert read == value + told["write"].accepted
+            mine = current.write(attempt(key, token + 1, value=read + 1, value_read=read))
+            assert (mine.accepted, mine.value_before) == (True, read)
+            value = read + 1
+            seen.add(told["write"].accepted)
+        assert seen <= {True, False}
+
+
+def test_presentations_at_the_same_time_have_one_order(hosted: Hosted) -> None:
+    """The highest of those before decides, however many show their tokens at once."""
+    key = fresh_key()
+    gate = threading.Barrier(WRITERS)
+    answers: list[tuple[int, Judged]] = []
+
+    def show(tokens: list[int]) -> None:
+        with hosted.open() as resource:
+            gate.wait(60)
+            answers.extend((token, resource.write(presentation(key, token))) for token in tokens)
+
+    dice = random.Random(11)
+    threads = [threading.Thread(target=show, args=(dice.sample(range(1, 40), 10),)) for _ in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(100)
+    highest = 0
+    in_order = sorted(answers, key=lambda answer: answer[1].order)
+    assert [verdict.order for _, verdict in in_order] == list(range(1, WRITERS * 10 + 1))
+    for token, verdict in in_order:
+        assert (verdict.highest_before, verdict.accepted, verdict.value_before) == (highest, token >= highest, 0)
+        highest = max(highest, token)
+    assert hosted.log(key) == [verdict for _, verdict in in_order]
 
 
 def test_tokens_have_63_bits(hosted: Hosted) -> None:
@@ -162,7 +279,8 @@ def test_writers_at_the_same_time_have_one_order(hosted: Hosted) -> None:
     log = hosted.log(key)
     assert [verdict.order for verdict in log] == list(range(1, WRITERS * WRITES + 1))
     assert {verdict.attempt_id: verdict for verdict in log} == answers
-    value = highest = 0
+    value: int | None = 0
+    highest = 0
     for verdict in log:
         one = sent[verdict.attempt_id]
         assert (verdict.value_before, verdict.highest_before) == (value, highest)
@@ -171,7 +289,7 @@ def test_writers_at_the_same_time_have_one_order(hosted: Hosted) -> None:
             value, highest = one.value, max(highest, one.token or 0)
     assert {verdict.accepted for verdict in log} == {True, False}
     with hosted.open() as resource:
-        assert resource.read(key) == Reading(value, highest)
+        assert resource.read(key) == Reading(value or 0, highest)
 
 
 def test_two_writers_race_for_one_token(hosted: Hosted) -> None:

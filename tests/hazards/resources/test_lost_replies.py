@@ -9,10 +9,18 @@ from typing import Any
 
 import pytest
 
-from bench.hazards.resources.base import Attempt, Place, Reading, Resource, ResourceUnreachable
+from bench.hazards.resources.base import (
+    Attempt,
+    Place,
+    Reading,
+    Resource,
+    ResourceUnreachable,
+    addresses_of,
+    reached_at,
+)
 from bench.hazards.resources.registry import kinds
 from bench.servers.proxy import Direction, FaultProxy
-from tests.hazards.resources.hosted import Hosted, attempt, fresh_key
+from tests.hazards.resources.hosted import Hosted, attempt, fresh_key, presentation
 
 # A file has no wire: test_file_writers kills its writer at that instant.
 WIRED = [kind for kind in kinds() if kind != "file"]
@@ -26,12 +34,8 @@ class Wire:
     """The way to a resource, through a proxy before each of its servers."""
 
     def __init__(self, place: Place, stack: ExitStack) -> None:
-        self.place = dict(place)
-        ports = "port" in place
-        addresses = [["127.0.0.1", place["port"]]] if ports else place["endpoint"]["addresses"]
-        self._proxies = [stack.enter_context(FaultProxy((host, port))) for host, port in addresses]
-        ways = [list(proxy.address) for proxy in self._proxies]
-        self.place.update({"port": ways[0][1]} if ports else {"endpoint": {**place["endpoint"], "addresses": ways}})
+        self._proxies = [stack.enter_context(FaultProxy(address)) for address in addresses_of(place)]
+        self.place = reached_at(place, [proxy.address for proxy in self._proxies])
 
     def mute(self) -> None:
         """Requests arrive, and no answer comes back."""
@@ -100,6 +104,27 @@ def test_a_lost_verdict(hosted: Hosted, wire: Wire, stale: bool, monkeypatch: py
         assert (again.order, again.accepted) == (2, not stale)
         assert len(hosted.log(key)) == 3
         assert resource.read(key) == Reading(3, 7)
+
+
+def test_a_presentation_whose_reply_is_lost_counts_all_the_same(
+    hosted: Hosted, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its holder has read nothing, and must ask again; the resource has seen its token, and refuses older ones."""
+    key = fresh_key()
+    with hosted.open(wire.place) as resource, hosted.open() as other, ThreadPoolExecutor(1) as reader:
+        assert resource.write(attempt(key, 5, value=1)).accepted
+        lost = presentation(key, 6)
+        with monkeypatch.context() as patch:
+            mute_before_the_write(hosted, resource, wire, patch)
+            reading = reader.submit(resource.write, lost)
+            assert arrives(hosted, lost)
+            wire.sever()
+            with pytest.raises(ResourceUnreachable):
+                reading.result(60)
+        assert not other.write(attempt(key, 5, value=2)).accepted
+        again = resource.write(lost)
+        assert (again.order, again.accepted, again.value_before) == (2, True, 1)
+        assert resource.read(key) == Reading(1, 6)
 
 
 def test_nobody_there(hosted: Hosted, wire: Wire) -> None:

@@ -9,16 +9,25 @@ from tests.hazards.scenarios.conftest import Play
 LOOKING_MS = 100
 
 
-@pytest.mark.parametrize("system", ["redis", "etcd", "postgres-row"])
-def test_a_cut_off_holder_knows_before_another_has_the_lock(play: Play, system: str) -> None:
+@pytest.mark.parametrize("system", ["redis", "redlock", "zookeeper", "etcd", "postgres-row"])
+def test_a_cut_off_holder_is_safe_if_it_asks_and_leans_on_the_fence_if_it_does_not(play: Play, system: str) -> None:
     history, checked = play("cable-pulled", system)
     assert checked.staging == ()
+    careful = 0
     for trial, judged in zip(history.trials, checked.trials, strict=True):
         assert 0 < trial.measures["told_ms"] <= trial.measures["free_ms"] + LOOKING_MS, trial.measures
         assert judged.overlap_ns <= LOOKING_MS * 1e6
-        assert not judged.stale_writes, "it looked at its own clock before it wrote"
-        assert trial.notes["holder.write"].startswith("lost")
         assert trial.notes["contender.release"] == "released", "the holder, back again, has freed nothing"
+        if trial.parameters["asks_first"]:
+            careful += 1
+            assert not judged.stale_writes, "it asked its client before it wrote"
+            assert trial.notes["holder.write"].startswith("lost")
+        else:
+            refused = trial.parameters["fence"] is True and system != "redlock"  # that one has no token
+            assert (judged.stale_accepted, judged.stale_refused) == (not refused, refused), trial.notes
+            assert trial.measures["late_accepted"] == (not refused)
+            assert (judged.lost_updates > 0) is not refused
+    assert (careful, len(history.trials)) == (2, 4)
     if system == "postgres-row":
         # No lease, and no goodbye: the keepalives that the adapter asks for, in whole seconds. Their default is hours.
         assert all(2_000 <= trial.measures["free_ms"] < 6_000 for trial in history.trials)

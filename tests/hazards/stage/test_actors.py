@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -16,8 +17,8 @@ import pytest
 
 from bench.hazards.actor import Actor
 from bench.hazards.actor_process import ActorFailed, ActorProcess, Interrupted
-from bench.hazards.resources.base import Place
-from bench.hazards.resources.referee import RefereeHost
+from bench.hazards.resources.base import Attempt, Place, Rule
+from bench.hazards.resources.referee import Referee, RefereeHost
 from bench.systems.base import Grant
 
 WITHIN_S = 10.0
@@ -50,13 +51,13 @@ def place() -> Iterator[Place]:
         yield hosted
 
 
-def opened(actor: ActorProcess, place: Place) -> None:
-    """With the null system, which grants everything and needs no server."""
+def opened(actor: ActorProcess, place: Place, system_name: str = "null") -> None:
+    """With a system that needs no server: null grants everything, memory has tokens."""
     request = {"ttl_ms": 500, "call_timeout_ms": 500, "variant": {}, "resource_kind": "referee", "place": dict(place)}
-    endpoint = {"addresses": [], "options": {}, "secrets": {}, "tls": False}
-    number = actor.send("open", system_name="null", endpoint=endpoint, **request)
+    endpoint = {"addresses": [["in-process", 0]], "options": {}, "secrets": {}, "tls": False}
+    number = actor.send("open", system_name=system_name, endpoint=endpoint, **request)
     actor.answer(number, WITHIN_S, never, "opened")
-    number = actor.send("begin", key="k", fence=True, rule="below")
+    number = actor.send("begin", key="k", fence=True, rule="below", presented="at_write")
     actor.answer(number, WITHIN_S, never, "begun")
 
 
@@ -69,6 +70,26 @@ def test_what_is_sent_while_stopped_is_done_on_going_on(actor: ActorProcess, pla
     resumed_ns = actor.resume()
     answer = actor.answer(number, WITHIN_S, never, "told")
     assert stopped_ns < resumed_ns <= answer["answered_ns"]
+
+
+def test_a_refused_presentation_ends_the_belief_as_a_refused_write_does(actor: ActorProcess, place: Place) -> None:
+    opened(actor, place, "memory")
+    number = actor.send("begin", key="k", fence=True, rule="below", presented="before_read")
+    actor.answer(number, WITHIN_S, never, "begun")
+    number = actor.send("acquire", ttl_ms=60_000, timeout_ms=0, wait="try")
+    token = actor.answer(number, WITHIN_S, never, "acquired")["token"]
+    answers = [actor.answer(actor.send("read"), WITHIN_S, never, "read")]
+    with closing(Referee.open(place)) as other:
+        newer = Attempt("newer", "other", "k", "g", token + 1, True, Rule.BELOW, 0, 5)
+        assert other.write(newer).accepted
+    answers.append(actor.answer(actor.send("read"), WITHIN_S, never, "refused"))
+    assert (answers[0]["value"], answers[0]["highest"]) == (0, token)
+    assert answers[1]["reason"] == f"token {token} is below {token + 1}"
+    messages = actor.take_messages()
+    shown = [message for message in messages if message["say"] == "presented"]
+    assert [one["accepted"] for one in shown] == [True, False]
+    (ended,) = [message for message in messages if message["say"] == "ended"]
+    assert (ended["by"], ended["reason"]) == ("refused", f"the resource has seen token {token + 1}")
 
 
 def test_a_stopped_actor_can_be_killed_and_told_before_what_it_knew(actor: ActorProcess, place: Place) -> None:
