@@ -8,6 +8,7 @@ from bench.analysis import names
 from bench.analysis.hazards import resources, tokens, tolerance
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.late_writes import late_accepted, late_refused
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
 from bench.analysis.hazards.subjects import OF_OTHER_TABLES, SUBJECTS, subject_of
 from bench.analysis.hazards.tolerance import ToleranceRow
@@ -201,8 +202,8 @@ def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[st
         parameters={name: NOTHING if value is None else value_words(value) for name, value in values.items()},
         trials=len(trials),
         overlap_s=tuple(one.overlap_ns / 1e9 for one in checked) if excludes else (),
-        stale_accepted=sum(one.stale_accepted for one in checked),
-        stale_refused=sum(one.stale_refused for one in checked),
+        stale_accepted=sum(map(late_accepted, trials)),
+        stale_refused=sum(map(late_refused, trials)),
         lost_updates=sum(one.lost_updates for one in checked),
         token_faults=sum(len(one.token_faults) for one in checked),
         token_pairs=sum(one.token_pairs for one in checked),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.late_writes import ahead_words, stale_count
+from bench.analysis.hazards.late_writes import ahead_words, late_count
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.subjects import Subject, subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
@@ -39,8 +39,8 @@ class Exposed:
             others=others,
             shown=Count.over(exposed, _shows),
             outside=Count.over((row for row in others if not _about(row).searched), _shows),
-            stale_without=stale_count(rows, False),
-            stale_with=stale_count(rows, True),
+            stale_without=late_count(rows, False),
+            stale_with=late_count(rows, True),
             unavailable=Count.over(
                 (row for row in rows if not _about(row).unexposed_to_that(row)),
                 lambda row: _about(row).unavailable(row),

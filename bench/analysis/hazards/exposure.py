@@ -62,9 +62,9 @@ def _granted_meanwhile(row: TrialRow, kind: str) -> bool:
     )
 
 
-def struck(kind: str) -> Unexposed:
-    """Not where no fault of this kind was in force."""
-    return lambda row: "" if any(fault.kind == kind for fault in row.faults) else "the fault was not in force"
+def struck(*kinds: str) -> Unexposed:
+    """Not where no fault of these kinds was in force."""
+    return lambda row: "" if any(fault.kind in kinds for fault in row.faults) else "the fault was not in force"
 
 
 def restarted(row: TrialRow) -> str:

@@ -18,6 +18,7 @@ class Hazard(StrEnum):
     LOST_LOCK = "lost lock"  # two holders, because the servers forgot the first one
     FREED_FOR_ANOTHER = "freed for another"  # a release that frees a lock of somebody else
     DEAD_WAITER = "dead waiter"  # a grant to a waiter whose lease had ended
+    LATE_WRITE = "late write"  # one that comes to the resource after the next grant, whenever it was sent
     LATE_GRANT = "late grant"  # a grant of which nothing is left
     AVAILABILITY = "availability"  # nobody gets the lock
     BLOCKED = "blocked"  # others are shut out for longer than a lease
@@ -38,6 +39,7 @@ _HARMS: Mapping[Hazard, str] = {
     Hazard.LOST_LOCK: "two holders",
     Hazard.FREED_FOR_ANOTHER: "another's lock was freed",
     Hazard.DEAD_WAITER: "a waiter whose lease had ended got the lock",
+    Hazard.LATE_WRITE: "a write came after the next grant",
     Hazard.LATE_GRANT: "a grant with nothing left of its validity",
     Hazard.AVAILABILITY: "nobody got the lock",
     Hazard.BLOCKED: "the key was blocked for longer than a lease",
@@ -68,6 +70,11 @@ def two_holders(row: TrialRow) -> bool:
     Not where the late write was refused without any fence: the resource was the lock's own database, and no harm came.
     """
     return bool(row.checked.overlap_ns or row.checked.stale_writes) and not refused_by_itself(row)
+
+
+def wrote_late(row: TrialRow) -> bool:
+    """Did a write come to the resource after the next grant, sent in time or not, whatever a fence did about it?"""
+    return bool(row.checked.overtaken_writes or row.checked.stale_writes)
 
 
 def refused_by_itself(row: TrialRow) -> bool:

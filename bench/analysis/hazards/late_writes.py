@@ -1,4 +1,8 @@
-"""Late writes: what became of those that were sent after another client had been granted the key.
+"""Late writes: what became of those that came to the resource after another client had been granted the key.
+
+Most were sent late, by a holder that was stopped or did not ask (*stale*). Some were sent in time and were held up on
+the way (*overtaken*): their writer did nothing wrong, and no look at any clock could have helped it. A fence asks
+neither.
 
 A fence compares tokens that the resource has *seen*. Where the new holder shows its token with its first write only, a
 late write that comes before it finds no greater token there, and is taken by the rule. If the new holder had read
@@ -11,18 +15,24 @@ from collections.abc import Iterable
 
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.rows import TrialRow
+from bench.records.hazards import Presentation, Write
 
 
-def stale_count(rows: Iterable[TrialRow], fence: bool) -> Count:
+def late_accepted(row: TrialRow) -> int:
+    """Late writes of one trial that the resource accepted."""
+    return row.checked.stale_accepted + row.checked.overtaken_accepted
+
+
+def late_refused(row: TrialRow) -> int:
+    """Late writes of one trial that the resource refused."""
+    return row.checked.stale_refused + row.checked.overtaken_refused
+
+
+def late_count(rows: Iterable[TrialRow], fence: bool) -> Count:
     """Late writes that the resource accepted, of all that it judged, in trials with the fence on, or off."""
-    accepted = refused = 0
-    runs = set()
-    for row in rows:
-        if bool(row.fence) is fence and (row.checked.stale_accepted or row.checked.stale_refused):
-            accepted += row.checked.stale_accepted
-            refused += row.checked.stale_refused
-            runs.add(row.run_id)
-    return Count(accepted, accepted + refused, frozenset(runs))
+    met = [row for row in rows if bool(row.fence) is fence and (late_accepted(row) or late_refused(row))]
+    accepted, refused = sum(map(late_accepted, met)), sum(map(late_refused, met))
+    return Count(accepted, accepted + refused, frozenset(row.run_id for row in met))
 
 
 def ahead_of_the_fence(row: TrialRow) -> int:
@@ -30,10 +40,13 @@ def ahead_of_the_fence(row: TrialRow) -> int:
     if not row.fence or not row.has_token:
         return 0
     told_ns = {belief.grant: belief.from_ns for belief in row.trial.beliefs}
-    shown = [(write.order, told_ns[write.grant]) for write in row.trial.writes if write.accepted]
-    late = [(one.order, told_ns[one.grant]) for one in row.checked.stale_writes if one.accepted]
+    attempts: tuple[Write | Presentation, ...] = (*row.trial.writes, *row.trial.presentations)
+    shown = [(one.order, told_ns[one.grant]) for one in attempts if one.accepted]
+    late = (*row.checked.stale_writes, *row.checked.overtaken_writes)
     return sum(
-        not any(order < late_order and other_ns > own_ns for order, other_ns in shown) for late_order, own_ns in late
+        not any(order < one.order and other_ns > told_ns[one.grant] for order, other_ns in shown)
+        for one in late
+        if one.accepted
     )
 
 
@@ -43,6 +56,5 @@ def ahead_words(rows: Iterable[TrialRow]) -> str:
     if not ahead:
         return ""
     return (
-        f"{ahead} of these came between the new holder's grant and its first write, before the resource had seen its "
-        "token: present the token before the first read"
+        f"{ahead} of these came before the resource had seen the new holder's token: present it before the first read"
     )

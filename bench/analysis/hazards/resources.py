@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.late_writes import stale_count
+from bench.analysis.hazards.late_writes import late_count
 from bench.analysis.hazards.rows import TrialRow, run_ids
 
 SCENARIO = "resources"
@@ -35,8 +35,8 @@ def resource_rows(trials: Iterable[TrialRow]) -> tuple[ResourceRow, ...]:
     return tuple(
         ResourceRow(
             kind=kind,
-            accepted_without=stale_count(groups[kind], False),
-            accepted_with=stale_count(groups[kind], True),
+            accepted_without=late_count(groups[kind], False),
+            accepted_with=late_count(groups[kind], True),
             fence_faults=sum(row.checked.fence_faults for row in groups[kind]),
             evidence=run_ids(groups[kind]),
         )

@@ -69,6 +69,15 @@ def _asks_first(row: TrialRow) -> str:
     return "" if row.parameter("asks_first", True) else "a holder that does not ask"
 
 
+def _meanwhile(row: TrialRow) -> str:
+    told = {"cut_off": "holder cut off meanwhile", "releases": "holder gave up and released meanwhile"}
+    return told.get(str(row.parameter("meanwhile")), "")
+
+
+def _held_up(row: TrialRow) -> str:
+    return "and all that follows" if row.parameter("held_up") == "all" else ""
+
+
 def _durability(row: TrialRow) -> str:
     told = row.parameter("durability")
     return "" if told in (None, "own") else f"durability {told}"
@@ -136,6 +145,18 @@ _CLOCKS = "clock jump of the servers"
 SUBJECTS: Mapping[str, Subject] = {
     "gc-pause": _PAUSE,
     "page-scenario": _PAUSE,
+    "fence-gap": _subject(
+        "late write ahead of the new holder's first",
+        unexposed=exposure.outlasted("pause"),
+        variant=lambda row: _protocol(row) or "token presented before the first read",
+    ),
+    "late-on-the-wire": _subject(
+        "write late on the wire",
+        Hazard.LATE_WRITE,
+        shows=harms.wrote_late,
+        unexposed=exposure.outlasted("write_held"),
+        variant=_meanwhile,
+    ),
     "suspended-client": _subject(
         "machine of the holder suspended", shows=harms.believed_on_awake, unexposed=exposure.outlasted("suspend")
     ),
@@ -163,6 +184,13 @@ SUBJECTS: Mapping[str, Subject] = {
         Hazard.BLOCKED,
         unexposed=exposure.struck("swallow_reply"),
         unavailable=harms.blocked_beyond_its_lease,
+    ),
+    "late-request": _subject(
+        "acquire late on the wire",
+        Hazard.BLOCKED,
+        unexposed=exposure.struck("request_held", "partition"),
+        unavailable=harms.blocked_beyond_its_lease,
+        variant=_held_up,
     ),
     "lease-dies-in-queue": _subject(
         "lease dies in the queue",

@@ -14,7 +14,7 @@ from enum import StrEnum
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.exposure import BEYOND_TTLS
-from bench.analysis.hazards.late_writes import ahead_of_the_fence
+from bench.analysis.hazards.late_writes import ahead_of_the_fence, late_accepted
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 
@@ -135,8 +135,8 @@ def pause_map(points: Iterable[WindowPoint]) -> tuple[PauseCell, ...]:
 
 def outcome_of(row: TrialRow) -> PauseOutcome:
     """What came of one pause."""
-    if row.checked.stale_accepted:
-        return PauseOutcome.AHEAD if ahead_of_the_fence(row) == row.checked.stale_accepted else PauseOutcome.ACCEPTED
+    if accepted := late_accepted(row):
+        return PauseOutcome.AHEAD if ahead_of_the_fence(row) == accepted else PauseOutcome.ACCEPTED
     if not row.checked.overlap_ns and not row.checked.stale_writes:
         return PauseOutcome.ONE_HOLDER
     return PauseOutcome.REFUSED if row.checked.stale_refused else PauseOutcome.UNSEEN

@@ -61,8 +61,8 @@ def test_one_that_came_before_the_new_holder_showed_its_token_counts_and_the_rea
     got = paused("redis", two_holders(True), two_holders(True), early)
     assert got.verdict is HazardVerdict.UNSAFE
     assert got.counted.stale_with == Count(1, 3)
-    assert "1 of these came between the new holder's grant and its first write" in got.reason
-    assert "present the token before the first read" in got.reason
+    assert "1 of these came before the resource had seen the new holder's token" in got.reason
+    assert "present it before the first read" in got.reason
     tokenless = paused("redlock", pause(fence=True, overlap_ms=600.0, ahead=1, token=False))
     assert tokenless.verdict is HazardVerdict.UNSAFE
     assert "first write" not in tokenless.reason

@@ -7,7 +7,7 @@ from bench.analysis.hazards.claims.base import joined, judged, missing, systems_
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
-from bench.analysis.hazards.late_writes import ahead_of_the_fence, stale_count
+from bench.analysis.hazards.late_writes import ahead_of_the_fence, late_count
 from bench.analysis.hazards.reasons import never_two, pinned
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.subjects import shown_at_write
@@ -92,7 +92,7 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
         else f"{what}: not tried"
         for what, held in parts.items()
     ]
-    accepted = sum((stale_count(held.judged, False) for held in parts.values()), NOBODY_LOOKED)
+    accepted = sum((late_count(held.judged, False) for held in parts.values()), NOBODY_LOOKED)
     redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).stale_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
@@ -190,7 +190,7 @@ def _paused(system: str, hazards: HazardEvidence) -> list[TrialRow]:
 def _gap(system: str, hazards: HazardEvidence) -> str:
     """What a fence did that saw the new token with a write only; "" where it refused every late write, or met none."""
     at_write = [row for scenario in (*PAUSES, FENCE_GAP) for row in hazards.of(scenario, system) if shown_at_write(row)]
-    accepted = stale_count(at_write, True)
+    accepted = late_count(at_write, True)
     return f"first shown with a write, late writes accepted {accepted.words}" if accepted.seen else ""
 
 
