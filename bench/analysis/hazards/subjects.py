@@ -75,7 +75,7 @@ def _meanwhile(row: TrialRow) -> str:
 
 
 def _held_up(row: TrialRow) -> str:
-    return "and all that follows" if row.parameter("held_up") == "all" else ""
+    return "its clean-up as well" if row.parameter("held_up") == "all" else ""
 
 
 def _durability(row: TrialRow) -> str:
