@@ -4,12 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell, amplification
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.tokens import events_that_lower
 from bench.report import formats
 from bench.report.cell_texts import claimed_amplification, claimed_number, none_or_unlike, ratio_text
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.table_model import ABSENT, Footnotes, Pair, Property, Text
 
+_EVENTS = {
+    "entry_deleted": "its entry was deleted",
+    "server_killed": "a server kill",
+    "server_restarted_empty": "a restart without data",
+}
 TOKEN_CHECK = "token_order"  # the self-check that every run makes of its own grants
 
 
@@ -104,9 +110,17 @@ def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         if not all(TOKEN_CHECK in run.passed_checks for run in runs):
             return Text(f"order {NOT_MEASURED}", notes.of(*cells), measured=False)
         grants = sum(run.operations for run in runs)
-        return Text(f"rose over {formats.whole(grants)} contended grants", notes.of(*cells))
+        rose = f"rose over {formats.whole(grants)} contended grants"
+        return Text("; ".join([rose, *_falls(evidence, system)]), notes.of(*cells))
 
     return measured
+
+
+def _falls(evidence: Evidence, system: str) -> list[str]:
+    """What the token did not survive, as trials of the hazard lab showed: contended grants alone would hide it."""
+    events = events_that_lower(evidence.hazards.tokens, system) if evidence.hazards is not None else ()
+    told = [_EVENTS[event] for event in events if event in _EVENTS]
+    return [f"fell after {', '.join(told)}"] if told else []
 
 
 def _quorum(evidence: Evidence) -> Callable[[str], Text]:
