@@ -238,3 +238,9 @@ def test_claims_about_safety_have_their_runs(hazards: HazardEvidence) -> None:
     assert "accepted 3 of 3" in rows["C19"].measured
     assert "gc-pause-redis-01" in rows["C19"].evidence
     assert "C01" not in rows
+
+
+def test_the_tokens_cell_tells_what_the_token_did_not_survive(both: Evidence) -> None:
+    (fencing,) = [one for one in build_comparison(both).properties if one.key == "fencing"]
+    assert "; fell after its entry was deleted" in fencing.pairs["redis"].measured.words
+    assert "fell" not in fencing.pairs["etcd"].measured.words
