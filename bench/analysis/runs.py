@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bench.analysis import names
-from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, clients_of, generator_share
+from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, clients_of, generator_share, is_alone
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
@@ -16,11 +16,11 @@ from bench.records.store import CampaignFolder, RunFolder, StoreError
 
 GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where the load processes had no processor time to spare
 # What makes a rate of a run a lower bound, and a latency an upper one: a word for the cell, by what binds.
-CLIENT = "client"  # one client in its process, and it computed nearly all the time
+CLIENT = "client"  # a client alone in its process computed nearly all the time
 GENERATOR = "generator"  # clients queued for their process's processor
 MACHINE = "machine"  # servers and generator wanted more processors than there are
 CLIENTS = "clients"  # throughput still rose with the last clients of the ladder
-_BOUND_BY_CHECK = {GENERATOR_CHECK: GENERATOR, "machine_cpu": MACHINE, "knee": CLIENTS}
+_BOUND_BY_CHECK = {"client_cpu": CLIENT, GENERATOR_CHECK: GENERATOR, "machine_cpu": MACHINE, "knee": CLIENTS}
 # Facts that say which member of an ensemble answered, not how it keeps data: they differ between runs that are alike.
 WHICH_MEMBER = {"role"}
 _ACQUIRED = "acquire/acquired"
@@ -49,6 +49,7 @@ class Setting:
     durability: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
     engine: str
+    placement: tuple[tuple[str, str], ...] = ()  # on which processors; empty: not recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class RunRow:
     server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
     load_counts: Mapping[str, int] = field(default_factory=dict)  # arrivals, unsent; knee_clients, window_clients
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
-    bounds: tuple[str, ...] = ()  # what makes its rates only bounds, of the words above
+    client_bound: bool = False  # as `client_cpu` says, also of records from before there was that check
     curve: tuple[LadderStep, ...] = ()  # of saturation: rate and latency by number of clients, before the window
     window_clients: int | None = None  # at work in the window: latencies of unlike numbers are not alike
     machine_cpu_share: float | None = None  # None: not recorded
@@ -92,9 +93,14 @@ class RunRow:
         return self.acquire.total if self.acquire is not None else 0
 
     @property
+    def bounds(self) -> tuple[str, ...]:
+        """What makes a rate of this run only a bound, of the words above; empty where nothing does."""
+        return _bounds(self.client_bound, self.failed_checks)
+
+    @property
     def generator_bound(self) -> bool:
-        """Was the load generator so busy that a rate measured by it is a lower bound?"""
-        return GENERATOR in self.bounds
+        """Was the load generator so busy, with one client or with many, that a rate measured by it is a lower bound?"""
+        return CLIENT in self.bounds or GENERATOR in self.bounds
 
 
 def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
@@ -174,9 +180,9 @@ def _measured_row(
             metrics[f"{phase}_us_{quantile}"] = carried_quantile_us(histogram, fraction)
     mean_ns = acquire.mean_ns()
     metrics["acquire_us_mean"] = None if mean_ns is None else mean_ns / 1e3
-    bounds = _bounds(plan, measured, failures)
     rate = pairs / measured.window_s
-    if bounds and measured.ladder_recorded:
+    client_bound = is_alone(plan, measured) and generator_share(measured) > GENERATOR_CPU_LIMIT
+    if measured.ladder_recorded and _bounds(client_bound, failures):
         # A ceiling is at least what was reached at any time. Without a bound the window alone speaks: the best of
         # several steps would flatter.
         rate = max(rate, *(step.pairs_per_s for step in measured.ladder))
@@ -203,6 +209,7 @@ def _measured_row(
             durability=tuple(sorted(item for item in facts.durability.items() if item[0] not in WHICH_MEMBER)),
             tags=tuple(sorted(measured.tags)),
             engine=measured.capabilities.get("engine", ""),
+            placement=tuple(sorted(measured.placement.items())),
         ),
         capabilities=measured.capabilities,
         window_s=measured.window_s,
@@ -216,7 +223,7 @@ def _measured_row(
         server_view=measured.server_view,
         load_counts=_load_counts(plan, measured),
         metrics=metrics,
-        bounds=bounds,
+        client_bound=client_bound,
         curve=measured.ladder,
         window_clients=clients_of(plan, measured),
         machine_cpu_share=measured.machine_cpu_share,
@@ -226,14 +233,11 @@ def _measured_row(
     )
 
 
-def _bounds(plan: RunPlan, measured: Measured, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
-    """What binds, in the order of the words. One client cannot queue for its process: it is bound by itself."""
+def _bounds(client_bound: bool, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
+    """In the order of the words."""
     found = {_BOUND_BY_CHECK[check.name] for check in failures if check.name in _BOUND_BY_CHECK}
-    if plan.workload.clients <= measured.generator_processes:
-        found.discard(GENERATOR)
-        # Asked of the numbers, not of the check, which older records passed for want of anybody to queue behind.
-        if generator_share(measured) > GENERATOR_CPU_LIMIT:
-            found.add(CLIENT)
+    if client_bound:
+        found.add(CLIENT)
     return tuple(word for word in (CLIENT, GENERATOR, MACHINE, CLIENTS) if word in found)
 
 
