@@ -73,9 +73,9 @@ def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
     acquires = sum(by_outcome(measured, "acquire").values())
     return check_of(
         "locust_agrees",
-        measured.locust_requests == acquires,
+        measured.locust_requests == acquires + measured.climb_requests,
         Severity.VOID,
-        f"Locust {measured.locust_requests}, recorder {acquires}",
+        f"Locust {measured.locust_requests}, recorder {acquires} and {measured.climb_requests} in the climb",
         "equal",
         "Locust counted the same acquires",
         "Locust and the recorder counted different acquires; look for discarded reports in log.txt",

@@ -149,6 +149,7 @@ class Collector:
             "arrivals": self._arrivals(),
             "lost_updates": sum(end["lost_updates"] for end in ends),
             "ladder": self._ladder,
+            "climb_requests": sum(end["climb_requests"] for end in ends),
             "window_clients": self._window_clients,
             "started_at": min(end["started_at"] for end in ends),
             "cpu_s": sum(end["cpu_s"] for end in ends),

@@ -73,8 +73,7 @@ class LoadProcess:
         self.schedule: Schedule = ClosedLoop()
         self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
         self.lost_updates = 0
-        self.climb: Climb | None = None  # while its steps are counted
-        self.gate: Climb | None = None  # the same: it also says who is let into the window
+        self.climb: Climb | None = None  # it also says who is let into the window
         self.failure: str | None = None
         self.in_flight = 0  # operations that started in the window and have not ended
         self.sealed = False  # the window is over and handed over: what ends now is not recorded any more
@@ -259,20 +258,18 @@ class LoadProcess:
         """Let clients in step by step from `begins_ns` on."""
         rank, step_ns = sorted(clients).index(self._node), round(self.settings.step_s * 1e9)
         self.climb = Climb(clients[self._node], rank, len(clients), sum(clients.values()), begins_ns, step_ns)
-        self.gate = self.climb
         self._spawn(self._finish_climb, self.climb)
 
     def _finish_climb(self, climb: Climb) -> None:
         climb.run(_sleep_until)
-        self.climb = None
         self._send(CLIMBED, {"climb": climb.tally().to_message()})  # the answer is TOP: which step was the best
 
     def go_to_top(self, step: int) -> None:
         """Let in the clients of the best step, and measure with them."""
         settling_ns = 0
-        if self.gate is not None:
-            self.gate.go_to(step)
-            settling_ns = self.gate.settling_ns
+        if self.climb is not None:
+            self.climb.go_to(step)
+            settling_ns = self.climb.settling_ns
         self._open_window_at(monotonic_ns() + settling_ns)
 
     def _attend_window(self) -> None:
@@ -320,6 +317,8 @@ class LoadProcess:
     def report(self) -> dict[str, Any]:
         """What happened since the last report, and, once the window is over, the process's own totals and facts."""
         tallies = {name: recorder.take() for name, recorder in self.recorders.items()}
+        if self.climb is not None:
+            self.climb.recorder.fold()  # as much work while climbing as in the window
         message: dict[str, Any] = {"tallies": {name: tally.to_message() for name, tally in tallies.items()}}
         if self.done:
             message["end"] = self._end()
@@ -333,6 +332,7 @@ class LoadProcess:
             "aborted": recorder.aborted,
             "unsent": recorder.unsent,
             "lost_updates": self.lost_updates,
+            "climb_requests": 0 if self.climb is None else self.climb.recorder.acquires,
             "lag": lag.to_message(),
             "cpu_s": self._cpu_s,
             "started_at": self._started_at,

@@ -71,6 +71,8 @@ def run_load(
         unsent=result["unsent"],
         lost_updates=result["lost_updates"],
         ladder=ladder,
+        ladder_recorded=bool(ladder),
+        climb_requests=result["climb_requests"],
         window_clients=result["window_clients"],
         knee_clients=knee_clients(ladder),
         generator_cpu_s=result["cpu_s"],
