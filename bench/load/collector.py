@@ -153,6 +153,7 @@ class Collector:
             "window_clients": self._window_clients,
             "started_at": min(end["started_at"] for end in ends),
             "cpu_s": sum(end["cpu_s"] for end in ends),
+            "machine": next((end["machine"] for end in ends if None not in end["machine"]), []),
             "processes": len(ends),
             "locust_requests": self._locust_requests(),
             "observations": _worst([end["observations"] for end in ends]),

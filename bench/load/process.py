@@ -29,6 +29,7 @@ from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, Tally
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
+from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.records.histogram import LatencyHistogram
 from bench.servers.endpoint import Endpoint
@@ -48,6 +49,7 @@ ONLY_NODE = "local"  # Locust's name for itself in the messages that a single pr
 _GIVE_UP_AFTER_NS = 2_000_000_000
 _GIVE_UP_FAILURES = 3
 _WATCH_INTERVAL_S = 0.25
+_LOOK_BEFORE_NS = 50_000_000  # a look at the machine takes milliseconds, which must not fall into the window
 
 
 class LoadProcess:
@@ -86,6 +88,7 @@ class LoadProcess:
         self._lag = LatencyHistogram()
         self._observations: dict[str, float] = {}
         self._cpu_s = 0.0
+        self._machine: list[dict[str, Any] | None] = []
         self._started_at = ""
         self._enrolled = 0
         self._ready = 0
@@ -273,6 +276,9 @@ class LoadProcess:
         self._open_window_at(monotonic_ns() + settling_ns)
 
     def _attend_window(self) -> None:
+        watch = Watch.asked_for() if self.index == 0 else Watch()  # one look at the machine is enough
+        _sleep_until(self.window.opens_ns - _LOOK_BEFORE_NS)
+        before = watch.look()
         _sleep_until(self.window.opens_ns)
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         cpu_ns, began_ns = process_time_ns(), monotonic_ns()
@@ -280,6 +286,7 @@ class LoadProcess:
         # This greenlet wakes a little late when the loop is busy, so take the CPU time as a share of its own interval.
         share = (process_time_ns() - cpu_ns) / (monotonic_ns() - began_ns)
         self._cpu_s = share * self.settings.measure_s
+        self._machine = [before, watch.look()]
         # The clients go on, uncounted, until the last counted operation has ended: had they stopped, those still
         # waiting would have found less contention than everybody before them.
         self._closing = True
@@ -335,6 +342,7 @@ class LoadProcess:
             "climb_requests": 0 if self.climb is None else self.climb.recorder.acquires,
             "lag": lag.to_message(),
             "cpu_s": self._cpu_s,
+            "machine": self._machine,
             "started_at": self._started_at,
             "observations": dict(self._observations),
             "rows": f"rows-{self.index}.bin",
