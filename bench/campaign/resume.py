@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 
 from bench import __version__
 from bench.analysis.runs import WHICH_MEMBER
-from bench.campaign.execute import RunEnd, finish_runs, git_commit, prepare_servers
+from bench.campaign.execute import RunEnd, finish_runs, git_commit
+from bench.campaign.readiness import prepare_servers
 from bench.campaign.servers import Progress, servers_up
 from bench.errors import LockbenchError
 from bench.load.runner import engine_of, facts_of, where
@@ -26,7 +27,15 @@ from bench.servers.supervisor import Supervisor
 from bench.systems.registry import server_sets, system
 
 # Measured anew each time and never twice the same; everything else of an environment is looked up and must agree.
-_MEASURED_FIELDS = {"schema_version", "fdatasync_us_p50", "fdatasync_us_p99", "loopback_rtt_us_p50", "load_average_1m"}
+_MEASURED_FIELDS = {
+    "schema_version",
+    "fdatasync_us_p50",
+    "fdatasync_us_p99",
+    "fdatasync_calls",
+    "loopback_rtt_us_p50",
+    "loopback_rtt_us_bursts",
+    "load_average_1m",
+}
 _MEMORY_STEP_BYTES = 2**26  # the kernel keeps a little more or less of the memory for itself at each start
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from bench.campaign.modes import FULL, QUICK, WORKLOADS, choose_systems, choose_workloads, plan_runs
+from bench.campaign.modes import FULL, QUICK, REFERENCE, WORKLOADS, choose_systems, choose_workloads, plan_runs
 from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, print_json, steps
@@ -32,6 +32,9 @@ def run(
     workloads: list[str] = _WORKLOADS,
     quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
     full: bool = typer.Option(False, "--full", help="Enough runs for intervals; takes about an hour."),
+    reference: bool = typer.Option(
+        False, "--reference", help="One campaign of a reference: long windows, two runs of each cell, 20 minutes."
+    ),
     repetitions: int | None = typer.Option(
         None, "--repetitions", "-n", min=1, max=1000, help="Runs of each cell. Default: as the mode says."
     ),
@@ -39,6 +42,9 @@ def run(
         None, "--seed", min=0, help="Seed of the order and of every run. Default: a new one."
     ),
     name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
+    pin: bool = typer.Option(
+        True, "--pin/--no-pin", help="Keep load and servers on processors of their own, where there are two or more."
+    ),
     keep_servers: bool = typer.Option(False, "--keep-servers", help="Leave the servers up afterwards."),
     as_json: bool = typer.Option(False, "--json", help="Print the campaign's folder and its runs' states as JSON."),
 ) -> None:
@@ -62,9 +68,9 @@ def run(
         return
     if was_given(context, "campaign"):
         raise LockbenchError(f"{campaign!r}: go on with that campaign by --resume, or name a new one by --name")
-    if quick and full:
-        raise LockbenchError("--quick and --full exclude each other: choose one")
-    mode = FULL if full else QUICK
+    if quick + full + reference > 1:
+        raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
+    mode = FULL if full else REFERENCE if reference else QUICK
     campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}" if name is None else name
     require_name(campaign_id)
     chosen_seed = secrets.randbits(31) if seed is None else seed
@@ -76,11 +82,11 @@ def run(
         mode.repetitions if repetitions is None else repetitions,
         chosen_seed,
     )
-    if mode is FULL:
+    if mode is not QUICK:
         ERR.print(f"should this be interrupted, `{_resume(campaign_id)}` goes on with it", highlight=False)
     with told_how_to_resume(campaign_id, CampaignFolder, _resume(campaign_id)), shown_runs(len(runs)) as (step, ended):
         folder = run_campaign(
-            new_campaign(mode.name, chosen_seed, runs),
+            new_campaign(mode.name, chosen_seed, runs, pin),
             Store.default(),
             Supervisor.default(),
             keep_servers=keep_servers,
@@ -109,7 +115,7 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
 
 _OF_A_PLAN = {
     "systems": "--system", "workloads": "--workload", "quick": "--quick", "full": "--full",
-    "repetitions": "--repetitions", "seed": "--seed", "name": "--name",
+    "reference": "--reference", "repetitions": "--repetitions", "seed": "--seed", "name": "--name", "pin": "--pin",
 }  # fmt: skip
 
 
