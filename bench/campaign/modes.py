@@ -84,10 +84,10 @@ REFERENCE = Mode(
     contenders=8,
     saturation_clients=32,
     saturation_warmup_s=0.5,
-    saturation_step_s=0.7,
+    saturation_step_s=1.0,
     saturation_measure_s=10.0,
     warming_round_s=0.6,
-    warming_rounds_at_most=60,
+    warming_rounds_at_most=100,
     workloads=WORKLOADS,
 )
 MODES = {mode.name: mode for mode in (QUICK, FULL, REFERENCE)}

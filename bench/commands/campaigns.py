@@ -28,6 +28,9 @@ def run(
     context: typer.Context,
     campaign: str = typer.Argument("latest", help="With --resume: the campaign to go on with."),
     resume: bool = typer.Option(False, "--resume", help="Go on with a campaign that was interrupted."),
+    add_to: str | None = typer.Option(
+        None, "--add-to", help="Add runs of these systems and workloads to a campaign, as long as nothing has changed."
+    ),
     systems: list[str] = _SYSTEMS,
     workloads: list[str] = _WORKLOADS,
     quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
@@ -50,8 +53,10 @@ def run(
 ) -> None:
     """Measure: systems x workloads x repetitions, in a seeded, interleaved order.
 
-    Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume
+    Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
+    lockbench run --add-to latest -w rate
     """
+    from bench.campaign.add import add_to_campaign, runs_to_add
     from bench.campaign.execute import new_campaign, run_campaign
     from bench.campaign.resume import resume_campaign, what_is_left
 
@@ -64,6 +69,19 @@ def run(
             shown_runs(len(left)) as (step, ended),
         ):
             resume_campaign(folder, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended)
+        _tell_end(folder, as_json)
+        return
+    if add_to is not None:
+        refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
+        folder = Store.default().open(add_to)
+        added = runs_to_add(folder.campaign, choose_systems(systems), workloads, repetitions)
+        with (
+            told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
+            shown_runs(len(added)) as (step, ended),
+        ):
+            add_to_campaign(
+                folder, added, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended
+            )
         _tell_end(folder, as_json)
         return
     if was_given(context, "campaign"):
@@ -113,9 +131,13 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
     OUT.print(f"{told}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
 
 
+_OF_A_CAMPAIGN = {
+    "quick": "--quick", "full": "--full", "reference": "--reference", "seed": "--seed", "name": "--name",
+    "pin": "--pin/--no-pin",
+}  # fmt: skip
 _OF_A_PLAN = {
-    "systems": "--system", "workloads": "--workload", "quick": "--quick", "full": "--full",
-    "reference": "--reference", "repetitions": "--repetitions", "seed": "--seed", "name": "--name", "pin": "--pin",
+    **_OF_A_CAMPAIGN, "add_to": "--add-to", "systems": "--system", "workloads": "--workload",
+    "repetitions": "--repetitions",
 }  # fmt: skip
 
 
