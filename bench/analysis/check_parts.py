@@ -4,6 +4,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Measured, RunPlan, Severity
 
 GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
+CLAIM_LATENCY = ("uncontended", "rate")  # workloads whose number is a latency; see selfchecks.py
 
 
 def check_of(
@@ -42,6 +43,26 @@ def quantile_us(measured: Measured, name: str, fraction: float) -> float:
 def generator_share(measured: Measured) -> float:
     """Processor time of a load process in the window, as a share of the window; the mean where there are several."""
     return measured.generator_cpu_s / max(1e-9, measured.window_s * measured.generator_processes)
+
+
+def is_alone(plan: RunPlan, measured: Measured) -> bool:
+    """Has each client a load process to itself, so that none queues for another's processor time?"""
+    return plan.workload.clients <= measured.generator_processes
+
+
+def machine_shares(measured: Measured) -> dict[str, float]:
+    """How busy the processors were, all of them and the servers' own; empty where it was not recorded."""
+    if measured.machine_cpu_share is None:
+        return {}
+    shares = {"all processors": measured.machine_cpu_share}
+    ours = [
+        share
+        for number, share in measured.cpu_share_by_processor.items()
+        if number in measured.placement.get("servers", "").split(",")
+    ]
+    if ours:
+        shares["the servers' processors"] = sum(ours) / len(ours)
+    return shares
 
 
 def clients_of(plan: RunPlan, measured: Measured) -> int:

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from bench.records.schema import EVENT_COLUMNS
+from bench.records.packed_events import events_table
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -67,10 +66,7 @@ class RunEvents:
 
 def read_events(path: Path) -> RunEvents:
     """Read events.parquet. Raises OSError, or ValueError when it is not the file it should be."""
-    table = pq.read_table(path)
-    missing = [name for name in EVENT_COLUMNS if name not in table.column_names]
-    if missing:
-        raise ValueError(f"{path} has no column {', '.join(missing)}")
+    table = events_table(path)
     outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
     granted = table.filter(pc.equal(table["outcome"].cast("string"), _ACQUIRED))
     intended_ns = granted["intended_ns"].to_numpy().astype(np.int64)

@@ -17,6 +17,8 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "aborted": ("operations cut off", "The longest waits were cut off; measure longer"),
         "errors": ("operations failed", "Some operations failed; see log.txt"),
         "generator_cpu": ("generator busy", "Generator-bound: no value, a bound; add processes"),
+        "client_cpu": ("client busy", "Client-bound: mostly the client's own work; see client CPU"),
+        "machine_cpu": ("machine busy", "Machine-bound: no value, a bound; add processors"),
         "loop_lag": ("generator late", "Generator late: latency is at most this; add processes"),
         "loop_stall": ("generator stood still", "Generator stood still; measure on a quieter machine"),
         "overlap": ("no overlap", "Server or library serialised concurrent calls; add servers"),

@@ -14,9 +14,11 @@ throughput into a lower and their latencies into an upper bound, which is a note
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, by_outcome, check_of, generator_share, quantile_us
+from bench.analysis.check_parts import CLAIM_LATENCY, by_outcome, check_of, is_alone, quantile_us
+from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake
+from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
 
@@ -30,7 +32,6 @@ _BLOCKED_LIMIT = 0.5  # of single acquires
 _WAIT_FLOOR_US = 500.0  # an answer that comes sooner leaves little time in which something could overlap
 _SPEEDUP_LIMIT = 1.2
 _FAILURES = ("lost", "unknown", "error")
-_CLAIM_LATENCY = ("uncontended", "rate")
 _MEETING = ("contended", "hot-cold")
 
 _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
@@ -38,7 +39,8 @@ _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 
 def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
-    return Checked(checks=self_checks(plan, measured, read_events(events_path)))
+    events = read_events(events_path)
+    return Checked(checks=self_checks(plan, measured, events), from_events=from_events(plan, events))
 
 
 def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:
@@ -71,9 +73,9 @@ def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
     acquires = sum(by_outcome(measured, "acquire").values())
     return check_of(
         "locust_agrees",
-        measured.locust_requests == acquires,
+        measured.locust_requests == acquires + measured.climb_requests,
         Severity.VOID,
-        f"Locust {measured.locust_requests}, recorder {acquires}",
+        f"Locust {measured.locust_requests}, recorder {acquires} and {measured.climb_requests} in the climb",
         "equal",
         "Locust counted the same acquires",
         "Locust and the recorder counted different acquires; look for discarded reports in log.txt",
@@ -114,38 +116,20 @@ def errors(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 # -- did the generator measure itself --------------------------------------------------------------------------------
 
 
-def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """The processor time of the load processes. Above the limit clients queue for it.
-
-    With no more clients than processes nobody queues: a client that computes all the time is slow by itself, and that
-    is its own, true latency (the client's cost is part of every system's).
-    """
-    share = generator_share(measured)
-    alone = plan.workload.clients <= measured.generator_processes
-    bound = plan.workload.name not in _CLAIM_LATENCY
-    return check_of(
-        "generator_cpu",
-        alone or share <= GENERATOR_CPU_LIMIT,
-        Severity.NOTE if bound else Severity.VOID,
-        f"{share:.2f} of a processor for each load process",
-        "one client for each process: none" if alone else f"{GENERATOR_CPU_LIMIT:.2f}",
-        "the load generator had processor time to spare" if not alone else "no client queued for the load generator",
-        "generator-bound: throughput is at least, and latencies are at most, what is shown; use more processes"
-        if bound
-        else "clients queued for the load generator's processor, so the latency is its own; use more processes",
-    )
-
-
 def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """How long a response waited for its client's turn, at the median, over what waking up costs anyway."""
+    """How long a response waited for its client's turn, at the median, over what waking up costs anyway.
+
+    A client that is alone waits for nobody's turn: all that the probe finds in its way is that client's own computing,
+    which is in its latency already, and which `client_cpu` tells.
+    """
     lag_us = quantile_us(measured, _LAG, 0.5)
     excess_us = max(0.0, lag_us - measured.self_observations.get("loop_lag_idle_us_p50", 0.0))
     limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * quantile_us(measured, "acquire/acquired", 0.5))
-    alone = plan.workload.clients <= measured.generator_processes
+    alone = is_alone(plan, measured)
     return check_of(
         "loop_lag",
         alone or excess_us <= limit_us,
-        Severity.VOID if plan.workload.name in _CLAIM_LATENCY else Severity.NOTE,
+        Severity.VOID if plan.workload.name in CLAIM_LATENCY else Severity.NOTE,
         f"{excess_us:.0f} µs over the idle loop's at the median",
         "one client for each process: none" if alone else f"{limit_us:.0f} µs",
         "responses were taken up promptly",
@@ -185,7 +169,7 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     # A server with one thread, or one that shares its processors with everything else, looks the same from its clients.
     # So only where there is no server is it certain that the client queues; and one client has nobody to queue behind.
     has_server = measured.facts_before.nodes != 0
-    alone = plan.workload.clients <= measured.generator_processes
+    alone = is_alone(plan, measured)
     observed = "not observed"
     if seen.get("overlap_rounds"):
         observed = (
@@ -312,6 +296,8 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     overlap,
     contention,
     generator_cpu,
+    client_cpu,
+    machine_cpu,
     loop_lag,
     loop_stall,
     aborted,

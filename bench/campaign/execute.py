@@ -8,6 +8,8 @@ from pathlib import Path
 
 from bench import __version__
 from bench.analysis.selfchecks import check_run
+from bench.campaign.measuring_code import measuring_code
+from bench.campaign.readiness import Readiness, readiness
 from bench.campaign.servers import Progress
 from bench.campaign.servers import servers_up as servers_up  # for whoever carries out more than campaigns
 from bench.errors import LockbenchError
@@ -35,7 +37,7 @@ class RunEnd:
     note: str
 
 
-def new_campaign(mode_name: str, seed: int, runs: Sequence[RunPlan]) -> Campaign:
+def new_campaign(mode_name: str, seed: int, runs: Sequence[RunPlan], pinned: bool = True) -> Campaign:
     """The record of a campaign that is about to start."""
     return Campaign(
         campaign_id=runs[0].campaign_id,
@@ -44,6 +46,8 @@ def new_campaign(mode_name: str, seed: int, runs: Sequence[RunPlan]) -> Campaign
         seed=seed,
         lockbench_version=__version__,
         git_commit=git_commit(),
+        measuring_code=measuring_code(),
+        pinned=pinned,
         runs=tuple(runs),
     )
 
@@ -85,12 +89,13 @@ def finish_runs(
     Raises CampaignIncomplete after the last one when a run failed.
     """
     failed = []
-    for plan in plans:
-        progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
-        end = _finish(plan, folder, supervisor, specs)
-        on_run_end(end)
-        if end.state is RunState.FAILED:
-            failed.append(end)
+    with readiness(folder, supervisor, specs, progress) as servers:
+        for plan in plans:
+            progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
+            end = _finish(plan, folder, supervisor, servers)
+            on_run_end(end)
+            if end.state is RunState.FAILED:
+                failed.append(end)
     if failed:
         first, campaign = failed[0], folder.campaign
         raise CampaignIncomplete(
@@ -101,22 +106,23 @@ def finish_runs(
     return folder
 
 
-def _finish(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> RunEnd:
+def _finish(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, servers: Readiness) -> RunEnd:
     state = folder.state_of(plan)
     if state is RunState.MEASURED:
         return _check(plan, folder.run(plan.run_id))
     if state is not None:
         folder.set_aside(plan)
-    return _carry_out(plan, folder, supervisor, specs)
+    return _carry_out(plan, folder, supervisor, servers)
 
 
-def _carry_out(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> RunEnd:
+def _carry_out(plan: RunPlan, folder: CampaignFolder, supervisor: Supervisor, servers: Readiness) -> RunEnd:
     run = folder.start_run(plan)
     try:
-        prepare_servers(plan, supervisor, specs)
+        ready = servers.of(plan)
         before = server_view(plan.system, supervisor)
-        measured = run_load(plan, run, supervisor)
-        measured = measured.model_copy(update={"server_view": gained(before, server_view(plan.system, supervisor))})
+        measured = run_load(plan, run, supervisor, placement=ready.placement)
+        view = gained(before, server_view(plan.system, supervisor))
+        measured = measured.model_copy(update={"server_view": view, "warmed": ready.warmed})
     except LoadFailed as failure:
         return _gave_up(run, plan, "load", failure)
     except LockbenchError as failure:
@@ -136,14 +142,6 @@ def _check(plan: RunPlan, run: RunFolder) -> RunEnd:
     run.write(checked)
     notes = [check.message for check in checked.checks if not check.passed]
     return RunEnd(plan, run.state, "; ".join(notes))
-
-
-def prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> None:
-    """Prove the run's own servers once more (and start them again if the last run lost them); set the variant."""
-    spec = system(plan.system).servers
-    if spec is not None:
-        supervisor.up([one for one in specs if one.name == spec.name])
-        supervisor.configure(spec, system(plan.system).server_variant)
 
 
 def server_view(name: str, supervisor: Supervisor) -> Mapping[str, float]:

@@ -41,6 +41,8 @@ class Mode:
     saturation_warmup_s: float
     saturation_step_s: float
     saturation_measure_s: float
+    warming_round_s: float  # of the load before the first run on a set of servers, see warming.py
+    warming_rounds_at_most: int
     workloads: tuple[str, ...]
 
 
@@ -54,6 +56,8 @@ QUICK = Mode(
     saturation_warmup_s=0.5,
     saturation_step_s=0.2,
     saturation_measure_s=2.3,
+    warming_round_s=0.3,
+    warming_rounds_at_most=10,
     workloads=("uncontended", "contended", "saturation"),
 )
 FULL = Mode(
@@ -66,9 +70,32 @@ FULL = Mode(
     saturation_warmup_s=2.0,
     saturation_step_s=2.0,
     saturation_measure_s=10.0,
+    warming_round_s=1.0,
+    warming_rounds_at_most=60,
     workloads=WORKLOADS,
 )
-MODES = {mode.name: mode for mode in (QUICK, FULL)}
+# As long windows as a full campaign's, and as few runs as fit into twenty minutes: the reference is several of these,
+# hours apart, so that it shows how campaigns differ as well as runs.
+REFERENCE = Mode(
+    "reference",
+    repetitions=2,
+    warmup_s=0.5,
+    measure_s=10.0,
+    contenders=8,
+    saturation_clients=32,
+    saturation_warmup_s=0.5,
+    saturation_step_s=1.0,
+    saturation_measure_s=10.0,
+    warming_round_s=0.6,
+    warming_rounds_at_most=100,
+    workloads=WORKLOADS,
+)
+MODES = {mode.name: mode for mode in (QUICK, FULL, REFERENCE)}
+
+
+def mode_of(name: str) -> Mode | None:
+    """A mode by its name; None for that of a campaign which was made otherwise."""
+    return MODES.get(name)
 
 
 def choose_systems(names: Sequence[str]) -> tuple[System, ...]:

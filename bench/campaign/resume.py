@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 
 from bench import __version__
 from bench.analysis.runs import WHICH_MEMBER
-from bench.campaign.execute import RunEnd, finish_runs, git_commit, prepare_servers
+from bench.campaign.execute import RunEnd, finish_runs, git_commit
+from bench.campaign.readiness import prepare_servers
 from bench.campaign.servers import Progress, servers_up
 from bench.errors import LockbenchError
 from bench.load.runner import engine_of, facts_of, where
@@ -26,7 +27,15 @@ from bench.servers.supervisor import Supervisor
 from bench.systems.registry import server_sets, system
 
 # Measured anew each time and never twice the same; everything else of an environment is looked up and must agree.
-_MEASURED_FIELDS = {"schema_version", "fdatasync_us_p50", "fdatasync_us_p99", "loopback_rtt_us_p50", "load_average_1m"}
+_MEASURED_FIELDS = {
+    "schema_version",
+    "fdatasync_us_p50",
+    "fdatasync_us_p99",
+    "fdatasync_calls",
+    "loopback_rtt_us_p50",
+    "loopback_rtt_us_bursts",
+    "load_average_1m",
+}
 _MEMORY_STEP_BYTES = 2**26  # the kernel keeps a little more or less of the memory for itself at each start
 
 
@@ -53,11 +62,11 @@ def resume_campaign(
         refuse_other_software(campaign, __version__, git_commit())
         progress("looking at this machine")
         now = capture_environment(supervisor.home)
-        refuse_other_machine(campaign.campaign_id, _recorded_environment(folder), now)
+        refuse_other_machine(campaign.campaign_id, recorded_environment(folder), now)
         specs = server_sets(tuple(system(plan.system) for plan in to_measure))
         with servers_up(supervisor, specs, keep_servers, progress):
             progress("comparing the servers with those of before")
-            _refuse_other_servers(folder, to_measure, supervisor, specs)
+            refuse_other_servers(folder, to_measure, supervisor, specs)
             folder.write_resumed(Resumed(resumed_at=datetime.now(UTC).isoformat(timespec="seconds"), environment=now))
             return finish_runs(folder, left, supervisor, specs, progress, on_run_end)
 
@@ -79,7 +88,7 @@ def refuse_other_software(campaign: Campaign | HazardCampaign, version: str, com
     pairs = {"version": (campaign.lockbench_version, version), "commit": (campaign.git_commit, commit)}
     unlike = [f"{name} {before} then, {now} now" for name, (before, now) in pairs.items() if before != now]
     if unlike:
-        raise _changed(campaign.campaign_id, "lockbench", unlike, "go on with the lockbench that started it")
+        raise changed(campaign.campaign_id, "lockbench", unlike, "go on with the lockbench that started it")
 
 
 def refuse_other_machine(campaign_id: str, before: Environment, now: Environment) -> None:
@@ -87,14 +96,14 @@ def refuse_other_machine(campaign_id: str, before: Environment, now: Environment
     then_told, now_told = _told(before), _told(now)
     unlike = _differences(then_told, now_told)
     if unlike:
-        raise _changed(campaign_id, "the machine or its libraries", unlike, "go on where it was started")
+        raise changed(campaign_id, "the machine or its libraries", unlike, "go on where it was started")
 
 
 def refuse_other_facts(campaign_id: str, system_name: str, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Raises CannotResume when a system's servers tell another version, source, size or durability than before."""
     unlike = _differences(before, now)
     if unlike:
-        raise _changed(campaign_id, system_name, unlike, "bring back the servers that it was started with")
+        raise changed(campaign_id, system_name, unlike, "bring back the servers that it was started with")
 
 
 def told_by_servers(source: str, engine: str, facts: Facts) -> dict[str, str]:
@@ -103,9 +112,10 @@ def told_by_servers(source: str, engine: str, facts: Facts) -> dict[str, str]:
     return {"source": source, "engine": engine, "version": facts.version, "nodes": str(facts.nodes), **durability}
 
 
-def _refuse_other_servers(
+def refuse_other_servers(
     folder: CampaignFolder, plans: Iterable[RunPlan], supervisor: Supervisor, specs: Sequence[ServerSpec]
 ) -> None:
+    """Raises CannotResume when servers that are up now tell anything else than those of the finished runs."""
     recorded = _recorded(folder)
     first_of = {plan.system: plan for plan in reversed(list(plans))}
     for name, plan in first_of.items():
@@ -130,7 +140,8 @@ def _recorded(folder: CampaignFolder) -> dict[str, dict[str, str]]:
     return told
 
 
-def _recorded_environment(folder: CampaignFolder) -> Environment:
+def recorded_environment(folder: CampaignFolder) -> Environment:
+    """The machine that the campaign began on. Raises CannotResume where it never did."""
     if not (folder.path / "environment.json").exists():
         raise CannotResume(
             f"{folder.path} holds a plan and nothing else: it was interrupted before its first run. "
@@ -157,7 +168,8 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
     ]
 
 
-def _changed(campaign_id: str, what: str, unlike: Sequence[str], remedy: str) -> CannotResume:
+def changed(campaign_id: str, what: str, unlike: Sequence[str], remedy: str) -> CannotResume:
+    """Why a campaign gets no more runs, and what to do."""
     return CannotResume(
         f"campaign {campaign_id} cannot go on, because {what} changed: {'; '.join(unlike)}. Runs of both would not be "
         f"replicates of each other. Either {remedy}, or start a new campaign. The finished runs are kept"

@@ -63,8 +63,10 @@ def was_given(context: typer.Context, parameter: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def refuse_a_second_plan(context: typer.Context, of_a_plan: Mapping[str, str]) -> None:
-    """Raise LockbenchError when parameters that make a plan stand beside --resume; `of_a_plan` has their options."""
+def refuse_a_second_plan(
+    context: typer.Context, of_a_plan: Mapping[str, str], why: str = "--resume goes on with the campaign's own plan"
+) -> None:
+    """Raise LockbenchError when parameters that make a plan are given beside; `of_a_plan` has their options."""
     second = [option for name, option in of_a_plan.items() if was_given(context, name)]
     if second:
-        raise LockbenchError(f"--resume goes on with the campaign's own plan: leave out {', '.join(second)}")
+        raise LockbenchError(f"{why}: leave out {', '.join(second)}")

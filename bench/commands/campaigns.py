@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from bench.campaign.modes import FULL, QUICK, WORKLOADS, choose_systems, choose_workloads, plan_runs
+from bench.campaign.modes import FULL, QUICK, REFERENCE, WORKLOADS, choose_systems, choose_workloads, plan_runs
 from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, print_json, steps
@@ -28,10 +28,16 @@ def run(
     context: typer.Context,
     campaign: str = typer.Argument("latest", help="With --resume: the campaign to go on with."),
     resume: bool = typer.Option(False, "--resume", help="Go on with a campaign that was interrupted."),
+    add_to: str | None = typer.Option(
+        None, "--add-to", help="Add runs of these systems and workloads to a campaign, as long as nothing has changed."
+    ),
     systems: list[str] = _SYSTEMS,
     workloads: list[str] = _WORKLOADS,
     quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
     full: bool = typer.Option(False, "--full", help="Enough runs for intervals; takes about an hour."),
+    reference: bool = typer.Option(
+        False, "--reference", help="One campaign of a reference: long windows, two runs of each cell, 20 minutes."
+    ),
     repetitions: int | None = typer.Option(
         None, "--repetitions", "-n", min=1, max=1000, help="Runs of each cell. Default: as the mode says."
     ),
@@ -39,13 +45,18 @@ def run(
         None, "--seed", min=0, help="Seed of the order and of every run. Default: a new one."
     ),
     name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
+    pin: bool = typer.Option(
+        True, "--pin/--no-pin", help="Keep load and servers on processors of their own, where there are two or more."
+    ),
     keep_servers: bool = typer.Option(False, "--keep-servers", help="Leave the servers up afterwards."),
     as_json: bool = typer.Option(False, "--json", help="Print the campaign's folder and its runs' states as JSON."),
 ) -> None:
     """Measure: systems x workloads x repetitions, in a seeded, interleaved order.
 
-    Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume
+    Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
+    lockbench run --add-to latest -w rate
     """
+    from bench.campaign.add import add_to_campaign, runs_to_add
     from bench.campaign.execute import new_campaign, run_campaign
     from bench.campaign.resume import resume_campaign, what_is_left
 
@@ -60,11 +71,24 @@ def run(
             resume_campaign(folder, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended)
         _tell_end(folder, as_json)
         return
+    if add_to is not None:
+        refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
+        folder = Store.default().open(add_to)
+        added = runs_to_add(folder.campaign, choose_systems(systems), workloads, repetitions)
+        with (
+            told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
+            shown_runs(len(added)) as (step, ended),
+        ):
+            add_to_campaign(
+                folder, added, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended
+            )
+        _tell_end(folder, as_json)
+        return
     if was_given(context, "campaign"):
         raise LockbenchError(f"{campaign!r}: go on with that campaign by --resume, or name a new one by --name")
-    if quick and full:
-        raise LockbenchError("--quick and --full exclude each other: choose one")
-    mode = FULL if full else QUICK
+    if quick + full + reference > 1:
+        raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
+    mode = FULL if full else REFERENCE if reference else QUICK
     campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}" if name is None else name
     require_name(campaign_id)
     chosen_seed = secrets.randbits(31) if seed is None else seed
@@ -76,11 +100,11 @@ def run(
         mode.repetitions if repetitions is None else repetitions,
         chosen_seed,
     )
-    if mode is FULL:
+    if mode is not QUICK:
         ERR.print(f"should this be interrupted, `{_resume(campaign_id)}` goes on with it", highlight=False)
     with told_how_to_resume(campaign_id, CampaignFolder, _resume(campaign_id)), shown_runs(len(runs)) as (step, ended):
         folder = run_campaign(
-            new_campaign(mode.name, chosen_seed, runs),
+            new_campaign(mode.name, chosen_seed, runs, pin),
             Store.default(),
             Supervisor.default(),
             keep_servers=keep_servers,
@@ -107,9 +131,13 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
     OUT.print(f"{told}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
 
 
+_OF_A_CAMPAIGN = {
+    "quick": "--quick", "full": "--full", "reference": "--reference", "seed": "--seed", "name": "--name",
+    "pin": "--pin/--no-pin",
+}  # fmt: skip
 _OF_A_PLAN = {
-    "systems": "--system", "workloads": "--workload", "quick": "--quick", "full": "--full",
-    "repetitions": "--repetitions", "seed": "--seed", "name": "--name",
+    **_OF_A_CAMPAIGN, "add_to": "--add-to", "systems": "--system", "workloads": "--workload",
+    "repetitions": "--repetitions",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -44,19 +44,22 @@ def locust_running(
     environment: Mapping[str, str],
     isolated_in: Path | None = None,
     output: IO[bytes] | None = None,
+    processors: Collection[int] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run Locust for the length of a block; at its end, whatever ended it, no process of it is left.
 
     `environment` is laid over this process's own. With a folder in `isolated_in` the child sees no other setting of
     Locust: it starts in that folder and takes it for its home, so that no locust.conf is found, and nothing that
-    somebody exported for another test reaches it.
+    somebody exported for another test reaches it. With `processors` it stays on these.
     """
     inherited = dict(os.environ)
     if isolated_in is not None:
         inherited = {name: value for name, value in inherited.items() if not name.startswith("LOCUST_")}
         inherited["HOME"] = str(isolated_in)
     pipe_out, pipe_in = os.pipe()
+    allowed = os.sched_getaffinity(0)  # of this thread, which the child inherits: so from its first instruction
     try:
+        os.sched_setaffinity(0, processors or allowed)
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -71,6 +74,7 @@ def locust_running(
         os.close(pipe_in)
         raise
     finally:
+        os.sched_setaffinity(0, allowed)
         os.close(pipe_out)
     try:
         yield process

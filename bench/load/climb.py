@@ -5,17 +5,22 @@ window is measured with as many as had the best throughput, and the others stand
 the number that a campaign compares comes from the window, and the luck of the step that won is not in it. All of it is
 one run, so every run has a knee of its own and the run stays the unit. (A run for each number of clients would compare
 steps across the moods of the machine, and cost a start of the load for each.)
+
+An operation of the climb takes the same way through the clients as one of the window, recorder and Locust included, so
+a step's rate and latency may be put beside the window's.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from gevent.event import Event
 
-from bench.load.recorder import Tally
+from bench.load.recorder import Recorder, Tally, bucket_all_ns
+from bench.load.rows import CODES, as_rows, column
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import SETTLING_SHARE, steps_to
+from bench.systems.base import Outcome
 
 _CLIENTS, _PAIRS, _ACQUIRE = "clients", "pairs", "acquire"  # what a tally of the climb holds for each step
 
@@ -33,20 +38,27 @@ class Climb:
         self._ours = [min(clients, -(-(step - rank) // processes)) for step in steps_to(of)[:-1]] + [clients]
         self._admitted = clients
         self._changed = Event()
-        self._pairs: Counter[int] = Counter()
-        self._acquires = [LatencyHistogram() for _ in self._ours]
+        self.recorder = Recorder(keep_rows=True)  # of the operations that start between the first step and the last
 
     @property
     def settling_ns(self) -> int:
         """How long clients take to stand aside or to come back."""
         return round(SETTLING_SHARE * self._step_ns)
 
+    @property
+    def _ends_ns(self) -> int:
+        return self._begins_ns + len(self._ours) * self._step_ns
+
+    def counts(self, instant_ns: int) -> bool:
+        """Does an operation of this instant belong to the climb?"""
+        return self._begins_ns <= instant_ns < self._ends_ns
+
     def run(self, sleep_until: Callable[[int], None]) -> None:
         """Go up step by step; to be run by a greenlet of its own."""
         for number in range(len(self._ours)):
             sleep_until(self._begins_ns + number * self._step_ns)
             self.go_to(number)
-        sleep_until(self._begins_ns + len(self._ours) * self._step_ns)
+        sleep_until(self._ends_ns)
 
     def go_to(self, step: int) -> None:
         """Let in as many clients as a step has, and no others from now on."""
@@ -65,22 +77,24 @@ class Climb:
         """Wait until other clients may be let in."""
         self._changed.wait()
 
-    def note(self, ended_ns: int, took_ns: int | None, pair: bool) -> None:
-        """Count an operation that has ended; `took_ns` is its acquire, None where it got nothing."""
-        number, within_ns = divmod(ended_ns - self._begins_ns, self._step_ns)
-        if not 0 <= number < len(self._ours) or within_ns < self.settling_ns:
-            return
-        self._pairs[number] += pair
-        if took_ns is not None:
-            self._acquires[number].record(took_ns)
-
     def tally(self) -> Tally:
         """What was counted, by the step's number; tallies of several processes add up to that of all: `ladder_of`."""
+        rows = as_rows(self.recorder.packed_rows)
+        ended_ns = np.maximum(column(rows, "acquired_ns"), column(rows, "freed_ns"))
+        number, within_ns = np.divmod(ended_ns - self._begins_ns, self._step_ns)
+        number[within_ns < self.settling_ns] = -1
+        took_ns = column(rows, "acquired_ns") - column(rows, "started_ns")
+        acquired = column(rows, "outcome") == CODES[Outcome.ACQUIRED]
+        pair = column(rows, "released") == CODES[Outcome.RELEASED]
         found = Tally()
-        for number, ours in enumerate(self._ours):
-            found.histograms[f"{number}/{_ACQUIRE}"] = self._acquires[number]
-            found.counts[f"{number}/{_PAIRS}"] = self._pairs[number]
-            found.counts[f"{number}/{_CLIENTS}"] = ours
+        for step, ours in enumerate(self._ours):
+            here = number == step
+            edges, counts = np.unique(bucket_all_ns(took_ns[here & acquired]), return_counts=True)
+            found.histograms[f"{step}/{_ACQUIRE}"] = LatencyHistogram(
+                dict(zip(edges.tolist(), counts.tolist(), strict=True))
+            )
+            found.counts[f"{step}/{_PAIRS}"] = int((here & pair).sum())
+            found.counts[f"{step}/{_CLIENTS}"] = ours
         return found
 
 

@@ -29,6 +29,7 @@ from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, Tally
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
+from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.records.histogram import LatencyHistogram
 from bench.servers.endpoint import Endpoint
@@ -48,6 +49,7 @@ ONLY_NODE = "local"  # Locust's name for itself in the messages that a single pr
 _GIVE_UP_AFTER_NS = 2_000_000_000
 _GIVE_UP_FAILURES = 3
 _WATCH_INTERVAL_S = 0.25
+_LOOK_BEFORE_NS = 50_000_000  # a look at the machine takes milliseconds, which must not fall into the window
 
 
 class LoadProcess:
@@ -73,8 +75,7 @@ class LoadProcess:
         self.schedule: Schedule = ClosedLoop()
         self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
         self.lost_updates = 0
-        self.climb: Climb | None = None  # while its steps are counted
-        self.gate: Climb | None = None  # the same: it also says who is let into the window
+        self.climb: Climb | None = None  # it also says who is let into the window
         self.failure: str | None = None
         self.in_flight = 0  # operations that started in the window and have not ended
         self.sealed = False  # the window is over and handed over: what ends now is not recorded any more
@@ -87,6 +88,7 @@ class LoadProcess:
         self._lag = LatencyHistogram()
         self._observations: dict[str, float] = {}
         self._cpu_s = 0.0
+        self._machine: list[dict[str, Any] | None] = []
         self._started_at = ""
         self._enrolled = 0
         self._ready = 0
@@ -259,23 +261,24 @@ class LoadProcess:
         """Let clients in step by step from `begins_ns` on."""
         rank, step_ns = sorted(clients).index(self._node), round(self.settings.step_s * 1e9)
         self.climb = Climb(clients[self._node], rank, len(clients), sum(clients.values()), begins_ns, step_ns)
-        self.gate = self.climb
         self._spawn(self._finish_climb, self.climb)
 
     def _finish_climb(self, climb: Climb) -> None:
         climb.run(_sleep_until)
-        self.climb = None
         self._send(CLIMBED, {"climb": climb.tally().to_message()})  # the answer is TOP: which step was the best
 
     def go_to_top(self, step: int) -> None:
         """Let in the clients of the best step, and measure with them."""
         settling_ns = 0
-        if self.gate is not None:
-            self.gate.go_to(step)
-            settling_ns = self.gate.settling_ns
+        if self.climb is not None:
+            self.climb.go_to(step)
+            settling_ns = self.climb.settling_ns
         self._open_window_at(monotonic_ns() + settling_ns)
 
     def _attend_window(self) -> None:
+        watch = Watch.asked_for() if self.index == 0 else Watch()  # one look at the machine is enough
+        _sleep_until(self.window.opens_ns - _LOOK_BEFORE_NS)
+        before = watch.look()
         _sleep_until(self.window.opens_ns)
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         cpu_ns, began_ns = process_time_ns(), monotonic_ns()
@@ -283,6 +286,7 @@ class LoadProcess:
         # This greenlet wakes a little late when the loop is busy, so take the CPU time as a share of its own interval.
         share = (process_time_ns() - cpu_ns) / (monotonic_ns() - began_ns)
         self._cpu_s = share * self.settings.measure_s
+        self._machine = [before, watch.look()]
         # The clients go on, uncounted, until the last counted operation has ended: had they stopped, those still
         # waiting would have found less contention than everybody before them.
         self._closing = True
@@ -320,6 +324,8 @@ class LoadProcess:
     def report(self) -> dict[str, Any]:
         """What happened since the last report, and, once the window is over, the process's own totals and facts."""
         tallies = {name: recorder.take() for name, recorder in self.recorders.items()}
+        if self.climb is not None:
+            self.climb.recorder.fold()  # as much work while climbing as in the window
         message: dict[str, Any] = {"tallies": {name: tally.to_message() for name, tally in tallies.items()}}
         if self.done:
             message["end"] = self._end()
@@ -333,8 +339,10 @@ class LoadProcess:
             "aborted": recorder.aborted,
             "unsent": recorder.unsent,
             "lost_updates": self.lost_updates,
+            "climb_requests": 0 if self.climb is None else self.climb.recorder.acquires,
             "lag": lag.to_message(),
             "cpu_s": self._cpu_s,
+            "machine": self._machine,
             "started_at": self._started_at,
             "observations": dict(self._observations),
             "rows": f"rows-{self.index}.bin",

@@ -155,6 +155,12 @@ class Recorder:
         return taken
 
     @property
+    def acquires(self) -> int:
+        """How many acquires were recorded since the last reset, whatever their outcome."""
+        self.fold()
+        return sum(count for name, count in self.totals.items() if name.startswith("acquire/"))
+
+    @property
     def packed_rows(self) -> bytes:
         """Every row since the last reset, if rows are kept."""
         return bytes(self._packed)

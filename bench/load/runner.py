@@ -4,7 +4,7 @@ import json
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,14 @@ from bench.load.gaps import generator_gaps
 from bench.load.options import RATE, SATURATION
 from bench.load.result import read_failure, read_result
 from bench.load.rows import read_rows
+from bench.load.watch import reading_of, watch_variable
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import knee_clients, steps_to
+from bench.records.processor_time import used
 from bench.records.schema import Facts, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.servers.endpoint import Endpoint
+from bench.servers.pinning import Placement, place
 from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, ServerFacts
 from bench.systems.registry import System, system
@@ -37,19 +40,28 @@ class LoadFailed(LockbenchError):
 
 
 def run_load(
-    plan: RunPlan, folder: RunFolder, supervisor: Supervisor, client_variant: Mapping[str, str] | None = None
+    plan: RunPlan,
+    folder: RunFolder,
+    supervisor: Supervisor,
+    client_variant: Mapping[str, str] | None = None,
+    placement: Placement | None = None,
 ) -> Measured:
     """Carry out one planned run against servers that are up. Writes events.parquet and log.txt into its folder.
 
-    `client_variant` is laid over the system's own (planted faults, in tests). Raises LoadFailed, and NotRunning when
-    the servers are not up. Whatever ends this call, no load process is left.
+    `client_variant` is laid over the system's own (planted faults, in tests). The load processes go where `placement`
+    says; who brought up the servers has seen to theirs. Raises LoadFailed, and NotRunning when the servers are not up.
+    Whatever ends this call, no load process is left.
     """
     entry = system(plan.system)
     source, endpoint = where(entry, supervisor)
+    pids = supervisor.running(entry.servers).pids if entry.servers is not None else {}
+    placed = placement or place(False, plan.workload.processes)
+    surroundings = {**to_environment(entry, endpoint), **watch_variable(placed.generator | placed.servers, pids)}
     facts_before = facts_of(entry, endpoint, "before")
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
-            result = _run_locust(plan, entry, endpoint, Path(name), folder.log_path, client_variant or {})
+            argv = _command(plan, Path(name), client_variant or {})
+            result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
             facts_after = facts_of(entry, endpoint, "after")
             rows = read_rows([Path(name) / part for part in result["rows"]])
             write_events(folder.events_path, rows)
@@ -61,6 +73,8 @@ def run_load(
     gap, gaps = generator_gaps(rows, plan.workload.name == RATE)
     histograms[gap], result["counts"][gap] = gaps, gaps.total
     ladder = tuple(_step(step) for step in result["ladder"])
+    before, after = map(reading_of, result["machine"])
+    use = used(before, after, result["cpu_s"], plan.workload.measure_s)
     return Measured(
         started_at=result["started_at"],
         window_s=plan.workload.measure_s,
@@ -71,6 +85,8 @@ def run_load(
         unsent=result["unsent"],
         lost_updates=result["lost_updates"],
         ladder=ladder,
+        ladder_recorded=bool(ladder),
+        climb_requests=result["climb_requests"],
         window_clients=result["window_clients"],
         knee_clients=knee_clients(ladder),
         generator_cpu_s=result["cpu_s"],
@@ -79,6 +95,10 @@ def run_load(
         facts_after=facts_after,
         source=source,
         locust_requests=result["locust_requests"],
+        machine_cpu_share=use.machine_share,
+        cpu_share_by_processor=use.share_by_processor,
+        cpu_s_by_process=use.cpu_s_by_process,
+        placement=placed.words(bool(pids) or entry.servers is None),
         errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
         self_observations=result["observations"],
         capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},
@@ -113,22 +133,21 @@ def facts_of(entry: System, endpoint: Endpoint, when: str) -> Facts:
 def _run_locust(
     plan: RunPlan,
     entry: System,
-    endpoint: Endpoint,
+    argv: Sequence[str],
+    surroundings: Mapping[str, str],
+    placed: Placement,
     folder: Path,
     log_path: Path,
-    client_variant: Mapping[str, str],
 ) -> dict[str, Any]:
-    with log_path.open("ab") as log:
-        argv = _command(plan, folder, client_variant)
-        with locust_running(argv, to_environment(entry, endpoint), folder, log) as process:
-            within_s = _deadline_s(plan)
-            try:
-                exit_code = process.wait(within_s)
-            except subprocess.TimeoutExpired:
-                raise LoadFailed(
-                    f"the load did not end within {within_s:.0f} s; {entry.title} may have stopped answering. "
-                    f"The log ends with: {_last_lines(log_path)}"
-                ) from None
+    with log_path.open("ab") as log, locust_running(argv, surroundings, folder, log, placed.generator) as process:
+        within_s = _deadline_s(plan)
+        try:
+            exit_code = process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            raise LoadFailed(
+                f"the load did not end within {within_s:.0f} s; {entry.title} may have stopped answering. "
+                f"The log ends with: {_last_lines(log_path)}"
+            ) from None
     reason = read_failure(folder)
     if reason is not None:
         raise LoadFailed(reason)

@@ -25,6 +25,7 @@ from bench.load.climb import Climb
 from bench.load.form import HOST
 from bench.load.loop import Alarm, Turn
 from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess
+from bench.load.recorder import Recorder
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
 from bench.load.shown import ACQUIRE_NAMES, FAILURES, RELEASE_NAMES
 from bench.load.wiring import process_of
@@ -90,17 +91,21 @@ class LockUser(User):
         process, client, settings = self._process, self._client, self._process.settings
         assert client is not None, "on_start connects"
         self._turn.pass_on()
-        gate = process.gate
-        if gate is not None and not gate.is_admitted(self._place):
-            self._wait_to_be_let_in(gate)
+        climb = process.climb
+        if climb is not None and not climb.is_admitted(self._place):
+            self._wait_to_be_let_in(climb)
         index, key = self._keys.draw()
         due_ns = self._schedule.claim_ns()
         started_ns = released_ns = freed_ns = 0
         freed: Released | Refusal | None = None
         # Decided by a clock read of its own: a comparison has no place between those of the measurement.
-        counted = process.window.counts(monotonic_ns() if due_ns is None else due_ns)
+        instant_ns = monotonic_ns() if due_ns is None else due_ns
+        counted = process.window.counts(instant_ns)
+        recorder = self._recorder if counted else None
         if counted:
             process.in_flight += 1
+        elif climb is not None and climb.counts(instant_ns):
+            recorder = climb.recorder
         try:
             if due_ns is not None:
                 self._wait_until(due_ns)
@@ -124,9 +129,9 @@ class LockUser(User):
         self._note(answer)
         if freed is not None:
             self._note(freed)
-        if counted and not process.sealed:
+        if recorder is not None and not process.sealed:
             intended_ns = started_ns if due_ns is None else due_ns
-            self._recorder.record(
+            recorder.record(
                 self._number,
                 index,
                 intended_ns,
@@ -138,12 +143,9 @@ class LockUser(User):
                 NOTHING_HELD if freed is None else CODES[freed.outcome],
                 NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
             )
-            self._show(ACQUIRE_NAMES, answer, answered_ns - intended_ns)
+            self._show(recorder, ACQUIRE_NAMES, answer, answered_ns - intended_ns)
             if freed is not None:
-                self._show(RELEASE_NAMES, freed, freed_ns - released_ns)
-        elif process.climb is not None:
-            took_ns = answered_ns - started_ns if isinstance(answer, Grant) else None
-            process.climb.note(max(answered_ns, freed_ns), took_ns, isinstance(freed, Released))
+                self._show(recorder, RELEASE_NAMES, freed, freed_ns - released_ns)
 
     def on_stop(self) -> None:
         """Leave nothing locked: release what is held, then end the session."""
@@ -175,10 +177,10 @@ class LockUser(User):
         with self._interruptible():
             self._alarm.wait_until(due_ns)  # pace: the arrivals that were asked for
 
-    def _wait_to_be_let_in(self, gate: Climb) -> None:
+    def _wait_to_be_let_in(self, climb: Climb) -> None:
         with self._interruptible():
-            while not gate.is_admitted(self._place):
-                gate.wait_for_change()
+            while not climb.is_admitted(self._place):
+                climb.wait_for_change()
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -202,13 +204,15 @@ class LockUser(User):
         elif answer.outcome in _NO_ANSWER:
             self._process.note_failure(self._entry, answer.reason)
 
-    def _show(self, names: Mapping[Outcome, str], answer: Grant | Released | Refusal, took_ns: int) -> None:
+    def _show(
+        self, recorder: Recorder, names: Mapping[Outcome, str], answer: Grant | Released | Refusal, took_ns: int
+    ) -> None:
         """Tell Locust. Its own statistics see exactly the operations that the recorder sees."""
         failure = None
         outcome = Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome
         if outcome in FAILURES and isinstance(answer, Refusal):
             failure = LockFailure(f"{outcome}: {answer.reason}")
-            self._recorder.add_error(f"{names[outcome]}: {answer.reason}")
+            recorder.add_error(f"{names[outcome]}: {answer.reason}")
         self.environment.events.request.fire(
             request_type=self._entry.name,
             name=names[outcome],

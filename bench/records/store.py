@@ -17,6 +17,7 @@ from bench.errors import LockbenchError
 from bench.records.hazards import HazardCampaign, HazardChecked, HazardHistory, HazardPlan
 from bench.records.schema import (
     SCHEMA_VERSION,
+    Added,
     Campaign,
     Checked,
     Environment,
@@ -221,6 +222,22 @@ class CampaignFolder(_AnyCampaignFolder[Campaign, RunFolder]):
     latest = "latest"
     _record = Campaign
     _run = RunFolder
+
+    @property
+    def campaign(self) -> Campaign:
+        """The plan, with the runs that were added to it later."""
+        planned = super().campaign
+        added = tuple(run for one in self.additions() for run in one.runs)
+        return planned.model_copy(update={"runs": (*planned.runs, *added)})
+
+    def write_added(self, record: Added) -> None:
+        """Plan more runs, in a file of its own for each time."""
+        write_once(self.path / f"added-{len(self.additions()) + 1}.json", record)
+
+    def additions(self) -> tuple[Added, ...]:
+        """What was added to the campaign's own plan, oldest first."""
+        paths = (self.path / f"added-{number}.json" for number in itertools.count(1))
+        return tuple(_read(path, Added) for path in itertools.takewhile(Path.exists, paths))
 
 
 class HazardFolder(_AnyCampaignFolder[HazardCampaign, HazardRunFolder]):

@@ -47,6 +47,14 @@ class RunningSet:
         """All nodes' identities in one string: unlike before and after a run, the servers changed under it."""
         return "; ".join(state.identity for state in self.nodes)
 
+    @property
+    def pids(self) -> dict[str, int]:
+        """Each node's process by the node's name; empty for servers that are no processes of ours."""
+        if self.source != "native":
+            return {}
+        found = {state.node.name: state.process for state in self.nodes}
+        return {name: process.pid for name, process in found.items() if process is not None and process.alive()}
+
 
 class StateFile:
     """`<home>/servers/<set>/state.json`. No secrets: they stay in the nodes' own folders or the environment."""

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from bench.campaign.modes import (
     FULL,
+    MODES,
     QUICK,
+    REFERENCE,
     WORKLOADS,
     Mode,
     choose_systems,
@@ -14,6 +16,7 @@ from bench.campaign.modes import (
     plan_runs,
     workload_of,
 )
+from bench.campaign.warming import ROUNDS_AT_ONCE
 from bench.errors import LockbenchError
 from bench.records.ladder import steps_to
 from bench.records.schema import Workload
@@ -71,7 +74,30 @@ def test_the_climb_makes_a_quick_run_no_longer() -> None:
     assert load_s("saturation", QUICK) == pytest.approx(load_s("uncontended", QUICK))
 
 
-@pytest.mark.parametrize("mode", [QUICK, FULL])
+@pytest.mark.parametrize("mode", [FULL, REFERENCE])
+def test_what_is_quoted_is_measured_as_users_are_told_to(mode: Mode) -> None:
+    assert mode.workloads == WORKLOADS
+    assert min(workload_of(name, system("redis"), mode).measure_s for name in WORKLOADS) >= 10
+
+
+def test_a_campaign_of_the_reference_fits_into_twenty_minutes() -> None:
+    systems = choose_systems(["all"])
+    runs = plan_runs("c", systems, WORKLOADS, REFERENCE, REFERENCE.repetitions, seed=1)
+    start_s = 1.0  # of the load, for each run; measured on a quiet machine
+    measuring_s = sum(load_s(run.workload.name, REFERENCE) + start_s for run in runs)
+    # One set of servers warms up as long as it may (a JVM), the others for one start of the load.
+    once_s = ROUNDS_AT_ONCE * REFERENCE.warming_round_s + start_s
+    longest_s = REFERENCE.warming_rounds_at_most / ROUNDS_AT_ONCE * once_s
+    servers_s = 20.0
+    assert len(runs) == 8 * 5 * 2
+    assert measuring_s + longest_s + 5 * once_s + servers_s < 20 * 60
+
+
+def test_a_quick_campaign_warms_its_servers_for_no_longer_than_a_run() -> None:
+    assert QUICK.warming_round_s * QUICK.warming_rounds_at_most <= QUICK.measure_s
+
+
+@pytest.mark.parametrize("mode", MODES.values())
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_workload_has_its_parameters(name: str, mode: Mode) -> None:
     found = workload_of(name, system("etcd"), mode)

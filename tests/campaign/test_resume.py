@@ -49,7 +49,7 @@ class World:
         self.supervisor = Supervisor(root / "home")
         self.store = Store(root / "runs")
 
-    def load(self, plan: RunPlan, run: RunFolder, supervisor: Supervisor) -> Measured:
+    def load(self, plan: RunPlan, run: RunFolder, supervisor: Supervisor, **_: object) -> Measured:
         attempt = self.script.pop(0) if self.script else Attempt.FINISHED
         self.attempts.append((plan.run_id, attempt))
         run.log_path.write_text(f"attempt {len(self.attempts)}\n")

@@ -202,6 +202,19 @@ def test_the_clients_of_a_saturation_run_climb(tmp_path: Path) -> None:
     assert set(pd.read_parquet(ran.folder.events_path)["client"]) == set(range(6)), "all take part in the window"
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_operation_of_the_climb_is_recorded_and_told_to_locust_like_one_of_the_window(
+    tmp_path: Path, processes: int
+) -> None:
+    ran = run(tmp_path, "null", name="saturation", clients=4, step_s=0.3, measure_s=0.5, processes=processes)
+    record = ran.measured
+    in_steps = sum(step.pairs for step in record.ladder)
+    assert record.ladder_recorded
+    assert record.locust_requests == record.counts["acquire/acquired"] + record.climb_requests
+    assert record.climb_requests > in_steps > 0.6 * record.climb_requests, "a fifth of each step belongs to nobody"
+    assert ran.checks["locust_agrees"].passed
+
+
 def test_two_processes_climb_together(tmp_path: Path) -> None:
     slow = {"fault": "latency", "latency": "constant:10000"}
     ran = run(tmp_path, "faulty", slow, name="saturation", clients=5, step_s=0.4, measure_s=1.0, processes=2)

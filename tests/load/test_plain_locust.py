@@ -215,7 +215,7 @@ def test_a_master_and_two_workers_add_up(tmp_path: Path, system: str, options: t
     assert result["histograms"] == expected["histograms"], "merged reports are the sum of the parts, bucket by bucket"
     assert result["counts"] == {**expected["counts"], "loop_lag/all": sum(lag.values())}
     operations = sum(len(part) for part in parts) // ROW_BYTES
-    assert result["locust_requests"] == operations
+    assert result["locust_requests"] == operations + result["climb_requests"]
     assert (result["unsent"] == 0) == sent_all
     if "rate" in options:
         assert result["arrivals"] == operations + result["unsent"], "every arrival of the schedule is accounted for"

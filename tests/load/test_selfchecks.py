@@ -111,6 +111,19 @@ def test_a_clean_run_passes_every_check() -> None:
         ("generator_cpu", "note", {"name": "saturation"}, {"generator_cpu_s": 0.95}, {}),
         ("generator_cpu", "void", {"name": "uncontended"}, {"generator_cpu_s": 0.95}, {}),
         ("generator_cpu", "note", {}, {"generator_cpu_s": 1.9, "generator_processes": 2}, {}),
+        ("machine_cpu", "note", {}, {"machine_cpu_share": 0.93}, {}),
+        ("machine_cpu", "note", {"name": "uncontended"}, {"machine_cpu_share": 0.93}, {}),
+        (
+            "machine_cpu",
+            "note",
+            {"name": "saturation"},
+            {
+                "machine_cpu_share": 0.7,
+                "cpu_share_by_processor": {"0": 0.5, "1": 0.9},
+                "placement": {"generator": "0", "servers": "1"},
+            },
+            {},
+        ),
         ("loop_lag", "void", {"name": "uncontended"}, {"lag_ns": 800_000}, {}),
         ("loop_lag", "note", {"name": "saturation"}, {"lag_ns": 800_000}, {}),
         ("loop_stall", "void", {"name": "saturation", "ttl_ms": 1000}, {"stall_ns": 260_000_000}, {}),
@@ -169,11 +182,16 @@ def test_a_check_fails_on_what_it_is_for(
     assert len(failures[0].message) > 20
 
 
-def test_one_client_is_as_slow_as_it_is() -> None:
-    """A single client that computes all the time is no fault: its cost is its own."""
-    run, record = plan(name="uncontended", clients=1, keys=0), measured(generator_cpu_s=1.0)
+def test_one_client_that_computes_all_the_time_is_told_and_not_void() -> None:
+    """It queues for nobody, so its latency is true; but it is mostly its own."""
+    run, record = plan(name="uncontended", clients=1, keys=0), measured(generator_cpu_s=0.96)
     assert check("generator_cpu", run, record, events()).passed
     assert check("loop_lag", run, record, events()).passed
+    found = check("client_cpu", run, record, events())
+    assert not found.passed
+    assert found.severity is Severity.NOTE
+    assert found.message.startswith("client-bound: the client computed for 96% of the time")
+    assert check("client_cpu", run, measured(), events()).passed
 
 
 def test_a_call_without_a_wait_cannot_overlap() -> None:

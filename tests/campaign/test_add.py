@@ -1,0 +1,72 @@
+"""Runs are added to a campaign where nothing that makes a number has changed, and nowhere else."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bench.campaign import add
+from bench.campaign.add import add_to_campaign, runs_to_add
+from bench.campaign.modes import choose_systems
+from bench.campaign.resume import CannotResume
+from bench.records.schema import RunState
+from tests import campaigns
+from tests.campaign.test_resume import Attempt, World, finished, world
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(add, "capture_environment", lambda _: campaigns.environment())
+    with world([]) as found:
+        yield found
+
+
+def test_added_runs_go_on_where_the_plan_ends(made: World) -> None:
+    folder = made.start(repetitions=2)
+    before = finished(folder)
+    planned = folder.campaign.runs
+    more = runs_to_add(folder.campaign, choose_systems(["null"]), ["uncontended", "contended"], 2)
+    add_to_campaign(folder, more, made.supervisor)
+    together = folder.campaign.runs
+    assert together[: len(planned)] == planned
+    assert [run.position for run in together] == list(range(len(planned) + 4))
+    assert {run.run_id for run in together[len(planned) :]} == {
+        *("null-uncontended-03", "null-uncontended-04", "null-contended-01", "null-contended-02")
+    }
+    assert {folder.state_of(run) for run in together} == {RunState.CHECKED}
+    assert before.items() <= finished(folder).items(), "nothing of before was touched"
+    assert len(folder.additions()) == 1
+    old, new = (next(run for run in together if run.run_id == f"null-uncontended-{number}") for number in ("02", "03"))
+    assert old.workload.digest == new.workload.digest, "they may be pooled"
+
+
+def test_an_addition_that_was_interrupted_is_gone_on_with(made: World) -> None:
+    folder = made.start(repetitions=1)
+    made.script = [Attempt.FINISHED, Attempt.KILLED]
+    more = runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 3)
+    made._until_killed(lambda: add_to_campaign(folder, more, made.supervisor))
+    made.go_on(folder)
+    assert {folder.state_of(run) for run in folder.campaign.runs} == {RunState.CHECKED}
+    assert len(folder.campaign.runs) == 2 + 3
+
+
+def test_code_that_measures_must_be_the_same(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made.start(repetitions=1)
+    monkeypatch.setattr(add, "measuring_code", lambda: "0" * 16)
+    with pytest.raises(CannotResume, match=r"lockbench changed: code that measures \w{16} then, 0{16} now"):
+        runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 1)
+
+
+def test_a_campaign_that_does_not_say_by_which_code_gets_no_more_runs(made: World) -> None:
+    older = made.start(repetitions=1).campaign.model_copy(update={"measuring_code": ""})
+    with pytest.raises(CannotResume, match="not recorded then"):
+        runs_to_add(older, choose_systems(["null"]), ["contended"], 1)
+
+
+def test_the_machine_must_be_the_same(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made.start(repetitions=1)
+    other = campaigns.environment().model_copy(update={"kernel": "another"})
+    monkeypatch.setattr(add, "capture_environment", lambda _: other)
+    more = runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 1)
+    with pytest.raises(CannotResume, match=r"kernel 6\.1\.0-synthetic then, another now"):
+        add_to_campaign(folder, more, made.supervisor)
+    assert folder.additions() == ()
