@@ -50,6 +50,33 @@ _ALL = (
     *_latency("acquire", "from sending an acquire to holding the lock, waiting included"),
     *_latency("response", "from the instant at which the schedule wanted an acquire to holding the lock"),
     *_latency("release", "from sending a release to its answer"),
+    Metric("acquire_us_mean", "µs", Direction.LOWER, "from sending an acquire to holding the lock: mean of one run"),
+    Metric(
+        "handed_wait_us_p50",
+        "µs",
+        Direction.LOWER,
+        "wait for a key that another client had before: median of one run",
+    ),
+    Metric(
+        "handed_wait_us_p99",
+        "µs",
+        Direction.LOWER,
+        "wait for a key that another client had before: 99th percentile of one run",
+    ),
+    Metric(
+        "changed_hands_share",
+        "1",
+        Direction.NEITHER,
+        "grants whose key another client had before, of all grants whose key anybody had before",
+    ),
+    Metric("longest_streak", "grants", Direction.NEITHER, "most grants of one key in a row to one client"),
+    Metric(
+        "stalls_p99",
+        "stalls",
+        Direction.NEITHER,
+        "separate stalls behind the 99th percentile: slow operations that overlap, or lie close, are one",
+    ),
+    Metric("stalls_p999", "stalls", Direction.NEITHER, "separate stalls behind the 99.9th percentile"),
     Metric(
         "throughput_pairs_per_s",
         "pairs/s",

@@ -6,13 +6,21 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bench.analysis import names
+from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, clients_of, generator_share
+from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Measured, RunPlan, RunState, Severity, Workload
+from bench.records.schema import LadderStep, Measured, RunPlan, RunState, Severity, WarmUp, Workload
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 
-GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where clients queued for the generator's processor
+GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where the load processes had no processor time to spare
+# What makes a rate of a run a lower bound, and a latency an upper one: a word for the cell, by what binds.
+CLIENT = "client"  # one client in its process, and it computed nearly all the time
+GENERATOR = "generator"  # clients queued for their process's processor
+MACHINE = "machine"  # servers and generator wanted more processors than there are
+CLIENTS = "clients"  # throughput still rose with the last clients of the ladder
+_BOUND_BY_CHECK = {GENERATOR_CHECK: GENERATOR, "machine_cpu": MACHINE, "knee": CLIENTS}
 # Facts that say which member of an ensemble answered, not how it keeps data: they differ between runs that are alike.
 WHICH_MEMBER = {"role"}
 _ACQUIRED = "acquire/acquired"
@@ -66,6 +74,13 @@ class RunRow:
     server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
     load_counts: Mapping[str, int] = field(default_factory=dict)  # arrivals, unsent; knee_clients, window_clients
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
+    bounds: tuple[str, ...] = ()  # what makes its rates only bounds, of the words above
+    curve: tuple[LadderStep, ...] = ()  # of saturation: rate and latency by number of clients, before the window
+    window_clients: int | None = None  # at work in the window: latencies of unlike numbers are not alike
+    machine_cpu_share: float | None = None  # None: not recorded
+    cpu_s_by_process: Mapping[str, float] = field(default_factory=dict)
+    placement: Mapping[str, str] = field(default_factory=dict)  # empty: not recorded
+    warmed: Mapping[str, WarmUp] = field(default_factory=dict)  # by set of servers; empty: not recorded
 
     @property
     def void(self) -> bool:
@@ -79,7 +94,7 @@ class RunRow:
     @property
     def generator_bound(self) -> bool:
         """Was the load generator so busy that a rate measured by it is a lower bound?"""
-        return any(check.name == GENERATOR_CHECK for check in self.failed_checks)
+        return GENERATOR in self.bounds
 
 
 def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
@@ -104,10 +119,12 @@ def _row(run: RunFolder) -> RunRow:
         return _unmeasured(plan, state, f"failed ({failed.phase})", failed.reason)
     measured = run.measured
     passed: tuple[str, ...] = ()
+    from_events: Mapping[str, float] = {}
     failures: tuple[FailedCheck, ...] = ()
     cause, reason = "not checked", "the self-checks of this run are missing"
     if state is RunState.CHECKED:
-        checks = run.checked.checks
+        checked = run.checked
+        checks, from_events = checked.checks, checked.from_events
         passed = tuple(check.name for check in checks if check.passed)
         failures = tuple(
             FailedCheck(check.name, check.severity, check.observed, check.limit, check.message)
@@ -117,7 +134,7 @@ def _row(run: RunFolder) -> RunRow:
         voiding = [check for check in failures if check.severity is Severity.VOID]
         cause = ", ".join(check_title(check.name) for check in voiding)
         reason = "; ".join(check.message for check in voiding)
-    return _measured_row(plan, state, measured, (cause, reason), passed, failures)
+    return _measured_row(plan, state, measured, (cause, reason), passed, failures, from_events)
 
 
 def _unmeasured(plan: RunPlan, state: RunState, cause: str, reason: str) -> RunRow:
@@ -142,6 +159,7 @@ def _measured_row(
     void: tuple[str, str],
     passed: tuple[str, ...],
     failures: tuple[FailedCheck, ...],
+    from_events: Mapping[str, float],
 ) -> RunRow:
     acquire = _histogram(plan.run_id, measured, _ACQUIRED)
     release = _histogram(plan.run_id, measured, _RELEASED)
@@ -154,9 +172,18 @@ def _measured_row(
     for phase, histogram in phases.items():
         for quantile, fraction in FRACTIONS.items():
             metrics[f"{phase}_us_{quantile}"] = carried_quantile_us(histogram, fraction)
-    metrics["throughput_pairs_per_s"] = pairs / measured.window_s if pairs else None
+    mean_ns = acquire.mean_ns()
+    metrics["acquire_us_mean"] = None if mean_ns is None else mean_ns / 1e3
+    bounds = _bounds(plan, measured, failures)
+    rate = pairs / measured.window_s
+    if bounds and measured.ladder_recorded:
+        # A ceiling is at least what was reached at any time. Without a bound the window alone speaks: the best of
+        # several steps would flatter.
+        rate = max(rate, *(step.pairs_per_s for step in measured.ladder))
+    metrics["throughput_pairs_per_s"] = rate if pairs else None
     metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / pairs if pairs else None
-    metrics["generator_cpu_share"] = measured.generator_cpu_s / (measured.window_s * measured.generator_processes)
+    metrics["generator_cpu_share"] = generator_share(measured)
+    metrics |= {name: from_events.get(name) for name in FROM_EVENTS}
     facts = measured.facts_before
     return RunRow(
         campaign_id=plan.campaign_id,
@@ -189,7 +216,25 @@ def _measured_row(
         server_view=measured.server_view,
         load_counts=_load_counts(plan, measured),
         metrics=metrics,
+        bounds=bounds,
+        curve=measured.ladder,
+        window_clients=clients_of(plan, measured),
+        machine_cpu_share=measured.machine_cpu_share,
+        cpu_s_by_process=measured.cpu_s_by_process,
+        placement=measured.placement,
+        warmed=measured.warmed,
     )
+
+
+def _bounds(plan: RunPlan, measured: Measured, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
+    """What binds, in the order of the words. One client cannot queue for its process: it is bound by itself."""
+    found = {_BOUND_BY_CHECK[check.name] for check in failures if check.name in _BOUND_BY_CHECK}
+    if plan.workload.clients <= measured.generator_processes:
+        found.discard(GENERATOR)
+        # Asked of the numbers, not of the check, which older records passed for want of anybody to queue behind.
+        if generator_share(measured) > GENERATOR_CPU_LIMIT:
+            found.add(CLIENT)
+    return tuple(word for word in (CLIENT, GENERATOR, MACHINE, CLIENTS) if word in found)
 
 
 def _load_counts(plan: RunPlan, measured: Measured) -> dict[str, int]:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, by_outcome, check_of, generator_share, quantile_us
+from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake
 from bench.records.histogram import LatencyHistogram
@@ -38,7 +39,8 @@ _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 
 def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
-    return Checked(checks=self_checks(plan, measured, read_events(events_path)))
+    events = read_events(events_path)
+    return Checked(checks=self_checks(plan, measured, events), from_events=from_events(plan, events))
 
 
 def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:

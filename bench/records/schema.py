@@ -3,6 +3,7 @@
     data/runs/<campaign_id>/campaign.json      Campaign: what was planned, in its seeded order
     data/runs/<campaign_id>/environment.json   Environment: the machine, its libraries, its fdatasync and RTT
     data/runs/<campaign_id>/resumed-<n>.json   Resumed: the campaign was interrupted and went on; one file each time
+    data/runs/<campaign_id>/added-<n>.json     Added: more runs were planned for it later; one file each time
     data/runs/<campaign_id>/<run_id>/plan.json      RunPlan       written before the load starts
                                      measured.json  Measured      written when the load has ended
                                      events.parquet one row an operation, see `EVENT_COLUMNS`
@@ -105,6 +106,8 @@ class Campaign(_Record):
     seed: int
     lockbench_version: str
     git_commit: str  # "unknown" outside a checkout; "-dirty" appended when the tree differs
+    measuring_code: str = ""  # digest of the code that measures, see bench/campaign/measuring_code.py; "": not recorded
+    pinned: bool = False  # generator and servers each on processors of their own
     runs: tuple[RunPlan, ...]
 
 
@@ -123,7 +126,9 @@ class Environment(_Record):
     filesystem: str  # type of the filesystem that holds the servers' folders
     fdatasync_us_p50: float
     fdatasync_us_p99: float
-    loopback_rtt_us_p50: float
+    fdatasync_calls: int = 100  # behind the two above
+    loopback_rtt_us_p50: float  # of the quickest burst
+    loopback_rtt_us_bursts: tuple[float, ...] = ()  # the median of every burst; empty: not recorded
     python: str
     libraries: dict[str, str]
     load_average_1m: float
@@ -144,6 +149,24 @@ class Facts(_Record):
     identity: str
     durability: dict[str, str]
     nodes: int | None
+
+
+class Added(_Record):
+    """Runs that were added to a campaign after its own: when, which, and the machine as it was found then."""
+
+    schema_version: int = SCHEMA_VERSION
+    added_at: str  # ISO 8601, UTC
+    environment: Environment
+    runs: tuple[RunPlan, ...]
+
+
+class WarmUp(_Record):
+    """The load that a set of servers had before its first run, and whether its throughput had become flat by then."""
+
+    round_s: float
+    pairs_per_s: tuple[float, ...]  # by round, in their order
+    change: float | None  # across the last rounds, as a share of their median; None: too few to tell
+    flat: bool
 
 
 class LadderStep(_Record):
@@ -179,6 +202,8 @@ class Measured(_Record):
     unsent: int = 0  # of these, those that no client was free to send before the window closed; in no histogram
     lost_updates: int = 0  # of counters that clients of one process raised while they held their keys
     ladder: tuple[LadderStep, ...] = ()  # of a saturation run, from few clients to all of the plan's
+    ladder_recorded: bool = False  # each operation of the climb was recorded and told to Locust, as in the window
+    climb_requests: int = 0  # acquires of the climb, which are in Locust's count and in no histogram above
     window_clients: int | None = None  # at work in its window: as many as had the best throughput on the ladder
     knee_clients: int | None = None  # the smallest step with at least 95 % of the ladder's best throughput
     generator_cpu_s: float  # user + system time of all load processes within the window
@@ -186,7 +211,13 @@ class Measured(_Record):
     facts_before: Facts
     facts_after: Facts
     source: str  # where the servers came from: native, compose, url, none
-    locust_requests: int  # Locust's own count in the same window: must equal the sum of acquire counts
+    locust_requests: int  # Locust's own count: must equal the sum of acquire counts and of the climb's
+    # What the machine did meanwhile. None or empty: not recorded, as of servers that are no processes of this machine.
+    machine_cpu_share: float | None = None  # busy share of all processors that the run may use
+    cpu_share_by_processor: dict[str, float] = Field(default_factory=dict)  # the same of each, by its number
+    cpu_s_by_process: dict[str, float] = Field(default_factory=dict)  # "generator", each node, "rest of the machine"
+    placement: dict[str, str] = Field(default_factory=dict)  # "generator", "servers" -> processors, or "not pinned"
+    warmed: dict[str, WarmUp] = Field(default_factory=dict)  # by set of servers
     errors: dict[str, int] = Field(default_factory=dict)  # reason -> count, the ten commonest
     # What the generator saw of itself before the window, for the self-checks: see bench/load/overlap.py and process.py.
     self_observations: dict[str, float] = Field(default_factory=dict)
@@ -221,6 +252,9 @@ class Checked(_Record):
 
     schema_version: int = SCHEMA_VERSION
     checks: tuple[Check, ...]
+    # What only the events tell, by the names of `bench.analysis.metrics`: kept here, since events may be left out of
+    # what is committed. A name that is missing was not recorded, or does not apply.
+    from_events: dict[str, float] = Field(default_factory=dict)
 
     @property
     def void(self) -> bool:

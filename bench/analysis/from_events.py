@@ -1,0 +1,82 @@
+"""What only the events of a run tell: who got the lock next, how long that took, and how many stalls a percentile is.
+
+Computed once, at the end of a run, and kept in its record: events may be left out of what is committed.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.analysis.holds import Column, Holds, RunEvents
+from bench.analysis.quantiles import FRACTIONS, carries
+from bench.records.schema import RunPlan
+
+_HANDED_WAITS = {f"handed_wait_us_{quantile}": FRACTIONS[quantile] for quantile in ("p50", "p99")}
+_STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p999")}
+FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS)  # names of metrics
+
+
+def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
+    """By the names of metrics. Left out is what does not apply, or what so few operations do not tell."""
+    found: dict[str, float] = {}
+    if plan.workload.keys:  # else no key has ever had another client
+        found |= _handing(events.holds)
+    for name, fraction in _STALLS.items():
+        if carries(len(events.latency_ns), fraction):
+            found[name] = float(stalls(events.intended_ns, events.latency_ns, fraction))
+    return found
+
+
+def _handing(holds: Holds) -> dict[str, float]:
+    had_one, changed = changed_hands(holds)
+    if not had_one.any():
+        return {}
+    found = {
+        "changed_hands_share": float(changed.sum() / had_one.sum()),
+        "longest_streak": float(longest_streak(holds)),
+    }
+    waits_ns = (holds.acquired_ns - holds.started_ns)[changed]
+    for name, fraction in _HANDED_WAITS.items():
+        if carries(len(waits_ns), fraction):
+            found[name] = float(_nearest_rank(waits_ns, fraction)) / 1e3
+    return found
+
+
+def changed_hands(holds: Holds) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """For each hold: did anybody have its key before, and was that another client?"""
+    had_one = np.zeros(len(holds), dtype=np.bool_)
+    had_one[1:] = holds.key[1:] == holds.key[:-1]
+    changed = had_one.copy()
+    changed[1:] &= holds.client[1:] != holds.client[:-1]
+    return had_one, changed
+
+
+def longest_streak(holds: Holds) -> int:
+    """The most grants of one key in a row to one client; 0 where there is no grant."""
+    if not len(holds):
+        return 0
+    had_one, changed = changed_hands(holds)
+    first = np.flatnonzero(~had_one | changed)
+    return int(np.diff(np.append(first, len(holds))).max())
+
+
+def stalls(began_ns: Column, took_ns: Column, fraction: float) -> int:
+    """How many separate events the operations at and above a quantile are.
+
+    Slow operations that overlap waited for one and the same thing, most likely. So did those that follow each other
+    within the length of the stall so far: what ended one of them kept others from starting. As independent evidence of
+    how often the system is slow they count once.
+    """
+    slow = took_ns >= _nearest_rank(took_ns, fraction)
+    order = np.argsort(began_ns[slow], kind="stable")
+    count, ends_ns, longest_ns = 0, 0, 0
+    for begins, took in zip(began_ns[slow][order].tolist(), took_ns[slow][order].tolist(), strict=True):
+        if count and begins - ends_ns <= longest_ns:
+            ends_ns, longest_ns = max(ends_ns, begins + took), max(longest_ns, took)
+        else:
+            count, ends_ns, longest_ns = count + 1, begins + took, took
+    return count
+
+
+def _nearest_rank(values: Column, fraction: float) -> int:
+    rank = max(1, int(np.ceil(fraction * len(values) - 1e-9)))
+    return int(np.partition(values, rank - 1)[rank - 1])

@@ -1,0 +1,72 @@
+"""What only the events tell: hand-offs, streaks, and the stalls behind a percentile, on events made by hand."""
+
+import numpy as np
+import pytest
+
+from bench.analysis.from_events import changed_hands, from_events, longest_streak, stalls
+from bench.analysis.holds import Holds, RunEvents
+from tests.campaigns import plans
+
+_MS = 1_000_000
+UNCONTENDED, CONTENDED, _ = plans(systems=["redis"], repetitions=1)
+
+
+def _holds(clients: list[int], keys: list[int] | None = None, wait_ns: int = 5_000) -> Holds:
+    """Grants one after the other, a millisecond apart."""
+    acquired = np.arange(1, len(clients) + 1, dtype=np.int64) * _MS
+    key = np.array(keys or [0] * len(clients), dtype=np.int64)
+    token = np.arange(len(clients), dtype=np.int64)
+    return Holds.of(np.array(clients, dtype=np.int64), key, acquired - wait_ns, acquired, acquired + _MS // 2, token)
+
+
+def _events(holds: Holds) -> RunEvents:
+    return RunEvents({"acquired": len(holds)}, holds, 2, holds.started_ns, holds.acquired_ns - holds.started_ns)
+
+
+def test_a_grant_changed_hands_when_another_client_had_the_key_before() -> None:
+    had_one, changed = changed_hands(_holds([1, 1, 2, 2, 2, 1, 3, 3], [0, 0, 0, 0, 0, 0, 7, 7]))
+    assert had_one.tolist() == [False, True, True, True, True, True, False, True]
+    assert changed.tolist() == [False, False, True, False, False, True, False, False]
+
+
+def test_the_longest_streak_ends_at_another_client_and_at_another_key() -> None:
+    assert longest_streak(_holds([1, 1, 2, 2, 2, 1])) == 3
+    assert longest_streak(_holds([1, 1, 1, 1], [0, 0, 1, 1])) == 2
+    assert longest_streak(_holds([])) == 0
+
+
+def test_whoever_releases_takes_it_again_and_the_record_says_so() -> None:
+    """93 % of grants go back to the same client: the median wait is theirs; the wait that mattered is the others'."""
+    holds = _holds(([1] * 96 + [2] * 4) * 20)
+    told = from_events(CONTENDED, _events(holds))
+    assert told["longest_streak"] == 96
+    assert told["changed_hands_share"] == pytest.approx(39 / 1999)
+    assert told["handed_wait_us_p50"] == 5.0
+    assert "handed_wait_us_p99" not in told  # 39 waits carry no p99
+
+
+def test_keys_of_ones_own_never_change_hands() -> None:
+    told = from_events(UNCONTENDED, _events(_holds([1] * 400)))
+    assert told.keys() == {"stalls_p99"}
+
+
+@pytest.mark.parametrize(
+    ("gap_ms", "events"),
+    [(0.0, 1), (4.0, 1), (40.0, 6)],
+    ids=["overlapping", "within one stall of each other", "far apart"],
+)
+def test_six_slow_operations_in_one_stall_are_one_event(gap_ms: float, events: int) -> None:
+    began = np.arange(600, dtype=np.int64) * 10 * _MS
+    took = np.full(600, 100_000, dtype=np.int64)
+    slow = np.arange(6) * round((5 + gap_ms) * _MS)
+    began = np.concatenate([began, 100 * _MS + slow])
+    took = np.concatenate([took, np.full(6, 5 * _MS, dtype=np.int64) + np.arange(6)])
+    assert stalls(began, took, 1 - 5.5 / 606) == events
+
+
+def test_how_many_operations_lie_above_is_not_how_many_stalls_do() -> None:
+    """One stall of a second holds up every operation that arrives in it."""
+    began = np.arange(10_000, dtype=np.int64) * _MS
+    took = np.full(10_000, 50_000, dtype=np.int64)
+    took[3_000:4_000] = (4_000 - np.arange(3_000, 4_000)) * _MS
+    assert stalls(began, took, 0.99) == 1
