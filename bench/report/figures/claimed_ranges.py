@@ -16,7 +16,7 @@ from bench.analysis.claims import Claim, sources
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import US_PER, Judgement, Verdict
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
+from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
 from bench.report.formats import RANGE
 from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
@@ -25,6 +25,7 @@ _WIDTH_IN = 7.6
 _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
 _BAR_IN = 0.105
+_DOTS_IN = 0.07  # above the line of the measurement
 _LABEL_CHARACTERS = 15
 _TITLE_CHARACTERS = 36  # of a page beside its bar; the caption has the whole title
 
@@ -169,6 +170,9 @@ def _measured_line(axes: Axes, cell: Cell, y_in: float) -> None:
         words += formats.ms(p99.value)
         axes.plot([middle, far], [y_in, y_in], color=style.colour, linestyle=style.line, linewidth=2.2, zorder=4)
         axes.plot([far], [y_in], marker="|", color=style.colour, markersize=8, markeredgewidth=1.8, zorder=5)
+    for metric in ("acquire_us_p50", "acquire_us_p99") if len(cell.used) > 1 else ():
+        runs = [value / US_PER["ms"] for run in cell.used if (value := run.metrics[metric]) is not None]
+        axes.plot(runs, [y_in + _DOTS_IN] * len(runs), color=style.colour, zorder=5, **RUN_DOT)
     axes.plot([middle], [y_in], marker=style.marker, color=style.colour, markerfacecolor=style.face, zorder=5)
     bold: dict[str, Any] = {"fontsize": 7.4, "color": "#222222", "fontweight": "bold"}
     # The words stand at the right of the line, or at its left where the right has no room for them.
@@ -228,6 +232,7 @@ def _caption(evidence: Evidence) -> str:
     operations = formats.counted((cell.operations_min for cell in cells), "operation")
     pages = "; ".join(sources(evidence.claims))
     return (
-        f"Grey: claimed ranges, darker from page to page ({pages}). Colour: measured p50 (marker) to p99 (bar), "
-        f"of {runs} with {operations} each, closed loop. An emulator is shown, never ranked. {machine_words(evidence)}"
+        f"Grey: claimed ranges, darker from page to page ({pages}). Colour: measured p50 (marker) to p99 (bar) "
+        f"and the runs behind them (dots), {runs} with {operations} each, closed loop. "
+        f"An emulator is shown, never ranked. {machine_words(evidence)}"
     )
