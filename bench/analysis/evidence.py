@@ -53,7 +53,7 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50, self.hazards)
+        return adjudicate(self.claims, self.cells, self.hazards)
 
     @cached_property
     def headline(self) -> tuple[str, ...]:

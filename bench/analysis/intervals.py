@@ -24,6 +24,7 @@ from scipy.special import stdtrit
 CONFIDENCE = 0.95
 RUNS_FOR_AN_INTERVAL = 6
 CAMPAIGNS_FOR_AN_INTERVAL = 3
+_MOST_UNITS = 60  # beyond that, the value lies at the edge for all that matters
 _TAIL = (1.0 - CONFIDENCE) / 2.0
 
 
@@ -136,6 +137,40 @@ def spread(campaigns: Sequence[Sequence[float]]) -> Spread | None:
     explained = statistics.fmean([within / len(group) for group in groups])
     # Means of runs vary from campaign to campaign even where campaigns are alike; what is beyond that is theirs.
     return Spread(math.sqrt(within), math.sqrt(max(0.0, _variance(means) - explained)))
+
+
+def decisive_bounds(campaigns: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """The 95 % interval by which a claim is judged; None for one run, which decides nothing.
+
+    Also of two to five runs, whose cells show a range: Student's t is so much wider there that it decides only what is
+    far off, where a range of two runs would miss the truth every other time.
+    """
+    units = _decisive_units(campaigns)
+    if units is None:
+        return None
+    half = _t(len(units) - 1) * math.sqrt(_variance(units) / len(units))
+    centre = statistics.fmean(units)
+    return math.exp(centre - half), _exp(centre + half)
+
+
+def units_needed(campaigns: Sequence[Sequence[float]], edge: float) -> int | None:
+    """How many runs (of several campaigns: campaigns) that vary as these would tell their mean from `edge`.
+
+    None: not known from one run, or more than anybody would measure.
+    """
+    units = _decisive_units(campaigns)
+    if units is None or edge <= 0.0:
+        return None
+    distance, deviation = abs(statistics.fmean(units) - math.log(edge)), math.sqrt(_variance(units))
+    wanted = (count for count in range(2, _MOST_UNITS + 1) if _t(count - 1) * deviation < distance * math.sqrt(count))
+    return next(wanted, None)
+
+
+def _decisive_units(campaigns: Sequence[Sequence[float]]) -> list[float] | None:
+    _flat(campaigns)
+    logs = [[math.log(value) for value in values] for values in campaigns]
+    units = logs[0] if len(logs) == 1 else [statistics.fmean(one) for one in logs]
+    return units if len(units) > 1 else None
 
 
 def _units(campaigns: Sequence[Sequence[float]]) -> list[float] | None:

@@ -17,6 +17,7 @@ _VERDICT_CLASSES = {
     Verdict.HOLDS: "holds",
     Verdict.FAILS: "fails",
     Verdict.CONDITION: "condition",
+    Verdict.CANNOT_SAY: "untestable",
     Verdict.NOT_TESTABLE: "untestable",
     Verdict.NOT_MEASURED: "untestable",
 }

@@ -20,6 +20,7 @@ _VERDICT_STYLES = {
     Verdict.HOLDS: "green",
     Verdict.FAILS: "red",
     Verdict.CONDITION: "yellow",
+    Verdict.CANNOT_SAY: "dim",
     Verdict.NOT_TESTABLE: "dim",
     Verdict.NOT_MEASURED: "dim",
 }

@@ -8,7 +8,8 @@ from bench.analysis.cells import Absent, Cell, Value, amplification
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_us, over_floor, server_means_us
 from bench.analysis.runs import run_frame
-from bench.analysis.verdicts import US_PER, verdict_frame
+from bench.analysis.speed_claims import US_PER
+from bench.analysis.verdicts import verdict_frame
 from bench.report.comparison import build_comparison
 from bench.report.group_marks import GroupMarks
 from bench.report.table_model import Comparison, LongRow
@@ -64,7 +65,9 @@ def _comparison_row(
     flat["claimed_throughput_per_s"] = row.claimed_throughput_per_s
     flat |= _numbers("throughput_pairs_per_s", saturation.value("throughput_pairs_per_s") if saturation else None)
     flat["throughput_pairs_per_s_group"] = marks.letter(saturation, "throughput_pairs_per_s")
-    flat["throughput_is_lower_bound"] = bool(saturation and saturation.generator_bound)
+    flat["throughput_is_lower_bound"] = bool(saturation and saturation.bounds)
+    flat["throughput_bound_by"] = ", ".join(saturation.bounds) if saturation else ""
+    flat["latency_bound_by"] = ", ".join(uncontended.latency_bounds) if uncontended else ""
     flat["claimed_amplification_x"] = row.claimed_amplification
     amplified = amplification(contended, uncontended) if contended and uncontended else None
     flat |= _numbers("contention_amplification_x", amplified)

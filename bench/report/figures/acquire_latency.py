@@ -12,7 +12,7 @@ from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.quantiles import FRACTIONS, highest_fraction
-from bench.analysis.verdicts import US_PER
+from bench.analysis.speed_claims import US_PER
 from bench.records.histogram import LatencyHistogram
 from bench.report import formats
 from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, machine_words, write_caption

@@ -14,10 +14,10 @@ from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.claims import Claim, sources
 from bench.analysis.evidence import Evidence
-from bench.analysis.verdicts import US_PER, Judgement, Verdict
+from bench.analysis.speed_claims import US_PER
+from bench.analysis.verdicts import Judgement, Verdict
 from bench.report import formats
 from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
-from bench.report.formats import RANGE
 from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
 _METRIC = "acquire_latency"
@@ -162,14 +162,17 @@ def _measured_line(axes: Axes, cell: Cell, y_in: float) -> None:
         return
     middle = p50.value / US_PER["ms"]
     far = middle
-    words = f"{who}: p50 {formats.ms(p50.value)}, p99 "
+    most = f"≤{formats.NO_BREAK}" if cell.latency_bounds else ""
+    words = f"{who}: p50 {most}{formats.ms(p50.value)}, p99 "
     if isinstance(p99, Absent):
         words += p99.reason
     else:
         far = p99.value / US_PER["ms"]
-        words += formats.ms(p99.value)
+        words += f"{most}{formats.ms(p99.value)}"
         axes.plot([middle, far], [y_in, y_in], color=style.colour, linestyle=style.line, linewidth=2.2, zorder=4)
         axes.plot([far], [y_in], marker="|", color=style.colour, markersize=8, markeredgewidth=1.8, zorder=5)
+    if cell.latency_bounds:
+        words += f" ({formats.bound_words(cell.latency_bounds)})"
     for metric in ("acquire_us_p50", "acquire_us_p99") if len(cell.used) > 1 else ():
         runs = [value / US_PER["ms"] for run in cell.used if (value := run.metrics[metric]) is not None]
         axes.plot(runs, [y_in + _DOTS_IN] * len(runs), color=style.colour, zorder=5, **RUN_DOT)
@@ -211,8 +214,10 @@ def _title(evidence: Evidence) -> str:
     judged = [one for one in evidence.judgements if _counts(evidence, one)]
     if not judged:
         return "Claimed acquire latencies of five pages"
-    inside = sum(one.verdict is Verdict.HOLDS for one in judged)
-    return f"{inside} of {len(judged)} claimed acquire latencies contain the p50{RANGE}p99 that was measured here"
+    holding, conditional = (
+        sum(one.verdict is verdict for one in judged) for verdict in (Verdict.HOLDS, Verdict.CONDITION)
+    )
+    return f"{holding} of {len(judged)} claimed acquire latencies hold as measured here, {conditional} on a condition"
 
 
 def _counts(evidence: Evidence, judgement: Judgement) -> bool:

@@ -187,10 +187,12 @@ def _words(axes: Axes, place: int, row: _Row) -> None:
         fontweight="bold",
         linespacing=1.0,
     )
-    told = f"median {formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
+    bound = row.cell.latency_bounds
+    most = f"≤{NO_BREAK}" if bound else ""
+    told = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
     if not isinstance(row.floor, Absent):
         times = formats.significant(row.parts.median_us / row.floor)
-        told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
+        told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×{f' ({formats.bound_words(bound)})' if bound else ''}"
     axes.annotate(
         told,
         (1.0, place),
