@@ -192,7 +192,8 @@ def _words(axes: Axes, place: int, row: _Row) -> None:
     told = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
     if not isinstance(row.floor, Absent):
         times = formats.significant(row.parts.median_us / row.floor)
-        told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×{f' ({formats.bound_words(bound)})' if bound else ''}"
+        told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
+        told += f" ({formats.bound_words(bound)})" if bound else ""
     axes.annotate(
         told,
         (1.0, place),
