@@ -98,12 +98,16 @@ def _measured(judgement: Judgement) -> str:
         return judgement.found or NOTHING
     if judgement.claim.metric != "acquire_latency":
         return "; ".join(_rate(value, judgement.at_least) for value in judgement.measured)
-    words = [value.reason if isinstance(value, Absent) else formats.ms(value.value) for value in judgement.measured]
+    words = [_ms(value, judgement.at_most) for value in judgement.measured]
     if len(set(words)) == 1 and not words[0][:1].isdigit():
         return words[0]
     numbers = all(one[:1].isdigit() for one in words)
     told = f"{RANGE.join(words)}{NO_BREAK}ms" if numbers else f" {RANGE} ".join(words)
     return f"≤{NO_BREAK}{told}" if judgement.at_most else told
+
+
+def _ms(value: Value, at_most: bool) -> str:
+    return value.reason if isinstance(value, Absent) else formats.ms(value.high if at_most else value.value)
 
 
 def _rate(value: Value, at_least: bool) -> str:

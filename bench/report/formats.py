@@ -54,6 +54,11 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
     return f"{ms(value.value, digits)} [{ms(value.low)}{RANGE}{ms(value.high)}]"
 
 
+def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
+    """An estimate in µs as ms without its bounds; of an upper bound the end that every run stays below."""
+    return ms(value.high if binds else value.value)
+
+
 def rate_value(value: Value, binds: Sequence[str] = ()) -> str:
     """A rate with its bounds; a lower bound is called by what binds, and has no upper one."""
     if isinstance(value, Absent):

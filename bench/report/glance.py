@@ -66,11 +66,11 @@ def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
         p50, p99 = cells[0].value("acquire_us_p50"), cells[0].value("acquire_us_p99")
         if isinstance(p50, Absent):
             return Text(p50.reason, notes.of(cells[0]), measured=False)
-        high = p99.reason if isinstance(p99, Absent) else formats.ms(p99.value)
-        dash = f" {RANGE} " if isinstance(p99, Absent) else RANGE
         binds = cells[0].latency_bounds
+        high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
+        dash = f" {RANGE} " if isinstance(p99, Absent) else RANGE
         most, told = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
-        return Text(f"{most}{formats.ms(p50.value)}{dash}{high}{told}", notes.of(cells[0]))
+        return Text(f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]))
 
     return measured
 

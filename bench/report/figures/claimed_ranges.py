@@ -21,6 +21,7 @@ from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_heigh
 from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
 _METRIC = "acquire_latency"
+_SHOWN = ("acquire_us_p50", "acquire_us_p99")
 _WIDTH_IN = 7.6
 _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
@@ -124,8 +125,7 @@ def _span_ms(lanes: Sequence[_Lane]) -> tuple[float, float]:
     ends = [bound for lane in lanes for claim in lane.claims for bound in (claim.low, claim.high) if bound]
     for lane in lanes:
         for cell in lane.cells:
-            values = [cell.value(name) for name in ("acquire_us_p50", "acquire_us_p99")]
-            ends += [value.value / US_PER["ms"] for value in values if not isinstance(value, Absent)]
+            ends += [value / US_PER["ms"] for name in _SHOWN for run in cell.used if (value := run.metrics[name])]
     return min(ends) / 1.6, max(ends) * 5.0
 
 
@@ -163,17 +163,17 @@ def _measured_line(axes: Axes, cell: Cell, y_in: float) -> None:
     middle = p50.value / US_PER["ms"]
     far = middle
     most = f"≤{formats.NO_BREAK}" if cell.latency_bounds else ""
-    words = f"{who}: p50 {most}{formats.ms(p50.value)}, p99 "
+    words = f"{who}: p50 {most}{formats.ms_alone(p50, cell.latency_bounds)}, p99 "
     if isinstance(p99, Absent):
         words += p99.reason
     else:
         far = p99.value / US_PER["ms"]
-        words += f"{most}{formats.ms(p99.value)}"
+        words += f"{most}{formats.ms_alone(p99, cell.latency_bounds)}"
         axes.plot([middle, far], [y_in, y_in], color=style.colour, linestyle=style.line, linewidth=2.2, zorder=4)
         axes.plot([far], [y_in], marker="|", color=style.colour, markersize=8, markeredgewidth=1.8, zorder=5)
     if cell.latency_bounds:
         words += f" ({formats.bound_words(cell.latency_bounds)})"
-    for metric in ("acquire_us_p50", "acquire_us_p99") if len(cell.used) > 1 else ():
+    for metric in _SHOWN if len(cell.used) > 1 else ():
         runs = [value / US_PER["ms"] for run in cell.used if (value := run.metrics[metric]) is not None]
         axes.plot(runs, [y_in + _DOTS_IN] * len(runs), color=style.colour, zorder=5, **RUN_DOT)
     axes.plot([middle], [y_in], marker=style.marker, color=style.colour, markerfacecolor=style.face, zorder=5)

@@ -187,13 +187,11 @@ def _words(axes: Axes, place: int, row: _Row) -> None:
         fontweight="bold",
         linespacing=1.0,
     )
-    bound = row.cell.latency_bounds
-    most = f"≤{NO_BREAK}" if bound else ""
+    most = f"≤{NO_BREAK}" if row.cell.latency_bounds else ""
     told = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
     if not isinstance(row.floor, Absent):
         times = formats.significant(row.parts.median_us / row.floor)
         told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
-        told += f" ({formats.bound_words(bound)})" if bound else ""
     axes.annotate(
         told,
         (1.0, place),
@@ -253,6 +251,7 @@ def _caption(evidence: Evidence, rows: Sequence[_Row]) -> str:
             "Server's own time: the mean that it tells of a request, over the run"
             f"{_peers(rows)}; none is told by {_silent(rows)}.",
             *_overlaps(rows),
+            *_bounds(rows),
             *(["An emulator is shown, never ranked."] if any(row.cell.emulator for row in rows) else []),
             machine_words(evidence),
         )
@@ -272,6 +271,14 @@ def _silent(rows: Sequence[_Row]) -> str:
 def _named(rows: Iterable[_Row]) -> str:
     found = dict.fromkeys(row.cell.system for row in rows)
     return f" ({', '.join(found)})" if found else ""
+
+
+def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
+    words = {formats.bound_words(row.cell.latency_bounds): None for row in rows if row.cell.latency_bounds}
+    return [
+        f"≤: {told}{_named(row for row in rows if formats.bound_words(row.cell.latency_bounds) == told)}."
+        for told in words
+    ]
 
 
 def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:
