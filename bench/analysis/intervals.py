@@ -31,6 +31,7 @@ _TAIL = (1.0 - CONFIDENCE) / 2.0
 class Method(StrEnum):
     """How an estimate's bounds were made; printed beside them."""
 
+    COUNT = "a count, the same in every run"
     ONE_RUN = "one run"
     RANGE = "median and range of the runs"
     T_LOG = "geometric mean and 95 % t interval of the logarithms"
@@ -56,7 +57,7 @@ class Estimate:
     @property
     def has_confidence(self) -> bool:
         """Are the bounds a confidence interval, rather than the range of a few runs?"""
-        return self.method not in (Method.ONE_RUN, Method.RANGE)
+        return self.method not in (Method.COUNT, Method.ONE_RUN, Method.RANGE)
 
     def contains(self, value: float) -> bool:
         """Does `value` lie within the bounds?"""

@@ -81,10 +81,12 @@ def whole_value(value: Estimate) -> str:
     return f"{whole(value.value)} [{whole(value.low)}{RANGE}{whole(value.high)}]"
 
 
-def times_value(value: Value, digits: int = 2) -> str:
-    """A ratio with its bounds."""
+def times_value(value: Value, digits: int = 2, binds: Sequence[str] = ()) -> str:
+    """A ratio with its bounds; of what is only an upper bound it is one too."""
     if isinstance(value, Absent):
         return value.reason
+    if binds:
+        return f"≤{NO_BREAK}{significant(value.high, digits)}{NO_BREAK}×"
     low, high = significant(value.low, digits), significant(value.high, digits)
     bounds = f" [{low}{RANGE}{high}]" if value.runs > 1 else ""
     return f"{significant(value.value, digits)}{NO_BREAK}×{bounds}"

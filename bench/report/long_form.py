@@ -83,7 +83,7 @@ def _long_row(
         acquire_ms_p50=_ms(uncontended, "acquire_us_p50", notes, marks),
         acquire_ms_p99=_ms(uncontended, "acquire_us_p99", notes, marks),
         acquire_ms_p999=_ms(uncontended, "acquire_us_p999", notes, marks),
-        costs=costs_of(uncontended, evidence.environment),
+        costs=costs_of(uncontended, evidence),
         claimed_throughput_per_s=claimed_number(evidence, system, "throughput"),
         throughput_pairs_per_s=_rate_text(saturation, notes, marks),
         claimed_amplification=claimed_amplification(evidence),
