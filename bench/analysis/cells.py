@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bench.analysis import names
-from bench.analysis.intervals import Estimate, across_runs, ratio
+from bench.analysis.intervals import Estimate, across_campaigns, ratio_of_campaigns
 from bench.analysis.metrics import METRICS
 from bench.analysis.notes import FAILED, OUTCOMES, SMALL_SAMPLE, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
-from bench.analysis.runs import RunRow, Setting, durability_text
+from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text
 from bench.records.schema import Severity, Workload
 
 TOO_SMALL = "n/a (n too small)"
 NOT_MEASURED = "not measured"
+_LATENCIES = ("acquire_us_", "response_us_", "release_us_", "handed_wait_us_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,20 @@ class Cell:
         return min((run.operations for run in self.used), default=0)
 
     @property
-    def generator_bound(self) -> bool:
-        """Is a rate of this cell a lower bound, because the generator could not ask faster?"""
-        return any(run.generator_bound for run in self.used)
+    def bounds(self) -> tuple[str, ...]:
+        """What makes a rate of this cell a lower bound, as words of `bench.analysis.runs`; empty: it is none."""
+        return tuple(dict.fromkeys(word for run in self.used for word in run.bounds))
+
+    @property
+    def latency_bounds(self) -> tuple[str, ...]:
+        """What makes a latency of this cell an upper bound. That more clients might get more done is none of it."""
+        return tuple(word for word in self.bounds if word != CLIENTS)
+
+    def bounds_of(self, metric: str) -> tuple[str, ...]:
+        """What binds one metric."""
+        if metric == "throughput_pairs_per_s":
+            return self.bounds
+        return self.latency_bounds if metric.startswith(_LATENCIES) else ()
 
     @property
     def emulator(self) -> bool:
@@ -79,7 +91,16 @@ class Cell:
             # All or nothing: the runs that carry a high percentile are the fast ones, which did more operations.
             # Averaging only those would flatter a slow system.
             return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
-        return across_runs(present)
+        return across_campaigns(self.by_campaign(metric))
+
+    def by_campaign(self, metric: str) -> list[list[float]]:
+        """The values of the runs that count and have one, by campaign."""
+        found: dict[str, list[float]] = {}
+        for run in self.used:
+            value = run.metrics.get(metric)
+            if value is not None:
+                found.setdefault(run.campaign_id, []).append(value)
+        return list(found.values())
 
     @property
     def void_reason(self) -> str | None:
@@ -163,13 +184,13 @@ def cells_named(cells: Iterable[Cell], system: str, workload: str) -> tuple[Cell
 
 def amplification(contended: Cell, uncontended: Cell) -> Value:
     """How many times slower the 99th percentile is under contention; Absent, with the reason, where either lacks it."""
-    sides: list[list[float]] = []
+    sides: list[list[list[float]]] = []
     for cell in (contended, uncontended):
         value = cell.value("acquire_us_p99")
         if isinstance(value, Absent):
             return Absent(f"{value.reason}, {cell.workload.name}" if value.reason == TOO_SMALL else value.reason)
-        sides.append([run.metrics["acquire_us_p99"] or 0.0 for run in cell.used])
-    return ratio(sides[0], sides[1])
+        sides.append(cell.by_campaign("acquire_us_p99"))
+    return ratio_of_campaigns(sides[0], sides[1])
 
 
 def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:
@@ -196,7 +217,7 @@ def _flat(cell: Cell) -> Mapping[str, object]:
         "runs": len(cell.used),
         "void_runs": len(cell.runs) - len(cell.used),
         "operations_min": cell.operations_min,
-        "generator_bound": cell.generator_bound,
+        "bounds": ", ".join(cell.bounds),
     }
     method = ""
     for name in METRICS:

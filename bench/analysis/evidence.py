@@ -1,6 +1,7 @@
 """Everything that a report is made from, loaded once: a campaign's rows and cells, the claims, and their verdicts."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from bench.analysis import names
 from bench.analysis.cells import Cell, cells_named, cells_of
 from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.places import project_root
+from bench.analysis.joining import together, typical
+from bench.analysis.places import members, project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
@@ -17,7 +19,11 @@ from bench.records.store import CampaignFolder, HazardFolder
 
 @dataclass(frozen=True)
 class Evidence:
-    """One campaign beside the claims. Immutable; the derived parts are computed when first asked for."""
+    """One campaign beside the claims, or several of one commit. Immutable; derived parts are computed when asked for.
+
+    Of several, `campaign` has all names and all runs, and `environment` is the first one's with the medians of all; the
+    id of a run is preceded by its campaign's folder, and a run knows its campaign.
+    """
 
     campaign: Campaign
     environment: Environment
@@ -26,24 +32,27 @@ class Evidence:
     seed_table: tuple[SeedCell, ...]
     resumptions: tuple[Resumed, ...] = ()  # each time that the campaign went on after an interruption
     attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
+    environments: Mapping[str, Environment] = field(default_factory=dict)  # by campaign, where there are several
     hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
 
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
-        """Read a campaign's folder, a hazard campaign's beside it, and the project's claims.
+        """Read a campaign's folder (or one of several: `places.members`), a hazard campaign's, and the claims.
 
-        Raises StoreError or ClaimsError for a damaged file.
+        Raises StoreError or ClaimsError for a damaged file, and for campaigns that are no body of evidence together.
         """
+        folders = members(folder) or (folder,)
         data = (root or project_root()) / "data"
         claims = load_claims(data / "claims.csv")
         return cls(
-            campaign=folder.campaign,
-            environment=folder.environment,
-            rows=run_rows(folder),
+            campaign=together([one.campaign for one in folders], folder.path),
+            environment=typical([one.environment for one in folders]),
+            rows=tuple(row for one in folders for row in _rows(one, several=len(folders) > 1)),
             claims=claims,
             seed_table=load_seed_table(data / "seed_table.csv", claims),
-            resumptions=folder.resumptions(),
-            attempts_aside=folder.attempts_aside(),
+            resumptions=tuple(found for one in folders for found in one.resumptions()),
+            attempts_aside=tuple(found for one in folders for found in one.attempts_aside()),
+            environments={one.campaign.campaign_id: one.environment for one in folders} if len(folders) > 1 else {},
             hazards=HazardEvidence.load(hazards) if hazards is not None else None,
         )
 
@@ -53,7 +62,7 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        return adjudicate(self.claims, self.cells, self.environment.loopback_rtt_us_p50, self.hazards)
+        return adjudicate(self.claims, self.cells, self.hazards)
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
@@ -69,3 +78,9 @@ class Evidence:
     def cells_for(self, system: str, workload: str) -> tuple[Cell, ...]:
         """The cells of one system and workload: none, one, or several where runs were too unlike to pool."""
         return cells_named(self.cells, system, workload)
+
+
+def _rows(folder: CampaignFolder, *, several: bool) -> Iterable[RunRow]:
+    """Each campaign has a redis-uncontended-01: beside others its folder's name says which."""
+    for row in run_rows(folder):
+        yield replace(row, run_id=f"{folder.path.name}/{row.run_id}") if several else row

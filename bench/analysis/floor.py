@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells import Absent, Cell, Value
+from bench.analysis.intervals import across_campaigns
 from bench.analysis.runs import RunRow
 from bench.records.schema import Environment
 
@@ -99,13 +100,41 @@ def floor_us(cell: Cell, environment: Environment) -> float | Absent:
     return path.floor_us(environment) or Absent(NO_SERVER)
 
 
-def over_floor(cell: Cell, environment: Environment) -> Value:
-    """How many times the floor the median acquire takes, across runs."""
+def floor_range_us(cell: Cell, environments: Sequence[Environment]) -> tuple[float, float] | None:
+    """Where the floor lies by what its inputs varied: the round trip from burst to burst, all by campaign.
+
+    The floor itself takes the quickest burst. None where it is not known how the inputs varied.
+    """
+    path = critical_path(cell)
+    if isinstance(path, Absent) or not all(one.loopback_rtt_us_bursts for one in environments):
+        return None
+    ends = [
+        path.round_trips * burst + path.durable_writes * one.fdatasync_us_p50
+        for one in environments
+        for burst in one.loopback_rtt_us_bursts
+    ]
+    return min(ends), max(ends)
+
+
+def over_floor(cell: Cell, environment: Environment, own: Mapping[str, Environment] | None = None) -> Value:
+    """How many times the floor the median acquire takes, across runs; each campaign's by its `own` environment."""
     floor = floor_us(cell, environment)
     value = cell.value("acquire_us_p50")
     if isinstance(floor, Absent):
         return floor
-    return value if isinstance(value, Absent) else value.scaled(1.0 / floor)
+    return value if isinstance(value, Absent) else across_campaigns(over_floors(cell, environment, own))
+
+
+def over_floors(
+    cell: Cell, environment: Environment, own: Mapping[str, Environment] | None = None
+) -> list[list[float]]:
+    """The same of each run, by campaign; of a cell that has a floor and a median."""
+    found: dict[str, list[float]] = {}
+    for run in cell.used:
+        floor, median_us = floor_us(cell, (own or {}).get(run.campaign_id, environment)), run.metrics["acquire_us_p50"]
+        if not isinstance(floor, Absent) and median_us is not None:
+            found.setdefault(run.campaign_id, []).append(median_us / floor)
+    return list(found.values())
 
 
 def client_cpu_us_per_pair(cell: Cell) -> Value:

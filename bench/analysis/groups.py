@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells import Absent, Cell
-from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, Estimate, ratio
+from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, Estimate, ratio_of_campaigns
 from bench.analysis.metrics import Direction, metric
 
 _ANSWERS = ("acquire", "release")
@@ -53,15 +53,15 @@ class Group:
 def groups(cells: Iterable[Cell], metric_name: str) -> tuple[Group, ...]:
     """The groups of all classes for one metric, best first within a class; a group of one cell stands apart.
 
-    Cells are left out that have no number, whose number is a bound because the generator was busy, or that have fewer
-    runs than an interval needs. Raises KeyError for a name that is no metric.
+    Cells are left out that have no number, whose number is only a bound, or that have too few runs for an interval.
+    Raises KeyError for a name that is no metric.
     """
     higher = metric(metric_name).direction is Direction.HIGHER
     by_class: dict[CellClass, list[tuple[float, Cell]]] = {}
     for cell in cells:
         cell_class = class_of(cell)
         value = cell.value(metric_name)
-        if cell_class is None or isinstance(value, Absent) or cell.generator_bound:
+        if cell_class is None or isinstance(value, Absent) or cell.bounds_of(metric_name):
             continue
         if value.has_confidence:
             by_class.setdefault(cell_class, []).append((value.value, cell))
@@ -120,12 +120,7 @@ def durable_answers(cell: Cell) -> tuple[str, ...] | None:
 def _around(cell_class: CellClass, best: Cell, rest: Sequence[Cell], metric_name: str) -> Group:
     others = []
     for cell in rest:
-        times = ratio(_values(cell, metric_name), _values(best, metric_name))
+        times = ratio_of_campaigns(cell.by_campaign(metric_name), best.by_campaign(metric_name))
         if times.contains(1.0):
             others.append((cell, times))
     return Group(cell_class, best, tuple(others))
-
-
-def _values(cell: Cell, metric_name: str) -> list[float]:
-    """One value a run; the caller has seen that every run has one."""
-    return [value for run in cell.used if (value := run.metrics[metric_name]) is not None]

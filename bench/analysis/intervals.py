@@ -3,8 +3,11 @@
 One set of runs, six or more: a Student t interval on the logarithms (latencies are skewed and positive; their per-run
 quantiles are close to log-normal), centred on the geometric mean.
 
-Two sets of runs, six or more each: a studentised bootstrap of the ratio of their geometric means. Whole runs are drawn
-with replacement within each set, never operations; see `ratio`.
+Two sets of runs, six or more each: Welch's t interval of the difference of their mean logarithms, hence of the ratio of
+their geometric means; see `ratio`.
+
+Runs of three campaigns or more: the campaign is the unit, as the run was before. What a campaign's runs share (the
+host's day, where the scheduler put a server) is in no variance within it, so only campaigns can show it.
 
 Fewer than six: the median and the whole range, called by that name, because no distribution-free 95 % interval of a
 median exists below six runs. docs/statistics.md says how often these intervals were seen to cover the truth.
@@ -15,29 +18,26 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 RUNS_FOR_AN_INTERVAL = 6
-RESAMPLES = 2_000  # even: each half is the other one with its sides exchanged, see `_resampled`
-RESAMPLING_SEED = 20_250
+CAMPAIGNS_FOR_AN_INTERVAL = 3
+_MOST_UNITS = 60  # beyond that, the value lies at the edge for all that matters
 _TAIL = (1.0 - CONFIDENCE) / 2.0
-
-_Floats = npt.NDArray[np.float64]
-_Indices = npt.NDArray[np.intp]
 
 
 class Method(StrEnum):
     """How an estimate's bounds were made; printed beside them."""
 
+    COUNT = "a count, the same in every run"
     ONE_RUN = "one run"
     RANGE = "median and range of the runs"
     T_LOG = "geometric mean and 95 % t interval of the logarithms"
-    BOOTSTRAP = "ratio of geometric means and 95 % studentised bootstrap over runs"
+    T_LOG_OF_CAMPAIGNS = "geometric mean and 95 % t interval of the campaigns' mean logarithms"
+    WELCH_LOG = "ratio of geometric means and Welch's 95 % t interval of the logarithms"
+    WELCH_LOG_OF_CAMPAIGNS = "ratio of geometric means and Welch's 95 % t interval of the campaigns' mean logarithms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,113 +57,139 @@ class Estimate:
     @property
     def has_confidence(self) -> bool:
         """Are the bounds a confidence interval, rather than the range of a few runs?"""
-        return self.method in (Method.T_LOG, Method.BOOTSTRAP)
+        return self.method not in (Method.COUNT, Method.ONE_RUN, Method.RANGE)
 
     def contains(self, value: float) -> bool:
         """Does `value` lie within the bounds?"""
         return self.low <= value <= self.high
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much values vary, as the standard deviation of a logarithm: 0.1 is about 10 %."""
+
+    within: float  # one campaign's runs
+    between: float  # campaigns, over what the runs within them explain
+
+
 def across_runs(values: Sequence[float]) -> Estimate:
     """The estimate from one positive value a run. Raises ValueError when there is none, or one is not positive."""
-    _check(values)
+    return across_campaigns([values])
+
+
+def across_campaigns(campaigns: Sequence[Sequence[float]]) -> Estimate:
+    """The estimate from one positive value a run, the runs by campaign. Two campaigns have a range and no interval."""
+    values = _flat(campaigns)
     runs = len(values)
     if runs == 1:
         return Estimate(values[0], values[0], values[0], Method.ONE_RUN, 1)
-    if runs < RUNS_FOR_AN_INTERVAL:
+    units = _units(campaigns)
+    if units is None:
         return Estimate(statistics.median(values), min(values), max(values), Method.RANGE, runs)
-    logs = [math.log(value) for value in values]
-    half = _t(runs - 1) * statistics.stdev(logs) / math.sqrt(runs)
-    centre = statistics.fmean(logs)
-    return _from_logs(centre, centre - half, centre + half, Method.T_LOG, runs)
+    half = _t(len(units) - 1) * math.sqrt(_variance(units) / len(units))
+    method = Method.T_LOG if len(campaigns) == 1 else Method.T_LOG_OF_CAMPAIGNS
+    return _from_logs(statistics.fmean(units), half, method, runs)
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
     """How many times larger one set of runs is than another, which was measured in runs of its own.
 
-    Six runs on each side: the ratio of the geometric means with a studentised ("bootstrap-t") interval on the log
-    scale (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12). The plain percentile bootstrap is not
-    used: with six runs it covered 85 to 90 % here where it promised 95 %, because a resample of six varies less than
-    six new runs would. Dividing each resample's difference by its own standard error mends that, and follows a skewed
-    distribution of the runs, which a t interval does not.
+    Six runs on each side: the ratio of the geometric means with Welch's t interval of the logarithms; the two sets need
+    not vary alike. No resampling: a studentised bootstrap of six runs whose values lie in two modes divides by the tiny
+    spread of resamples from one mode, and its bounds then lie outside of every pair of runs.
 
     Fewer than six: ratio of the medians, and the widest range that the runs allow. `runs` is the smaller count. The
-    answer is the same on every machine and in any order of the runs, and exchanging the sides inverts it.
+    answer is the same in any order of the runs, and exchanging the sides inverts it.
     """
-    _check(numerators)
-    _check(denominators)
-    runs = min(len(numerators), len(denominators))
-    if runs < RUNS_FOR_AN_INTERVAL:
-        value = statistics.median(numerators) / statistics.median(denominators)
-        low, high = min(numerators) / max(denominators), max(numerators) / min(denominators)
-        single = len(numerators) == len(denominators) == 1
-        return Estimate(value, low, high, Method.ONE_RUN if single else Method.RANGE, runs)
-    above = np.sort(np.log(np.asarray(numerators, dtype=np.float64)))
-    below = np.sort(np.log(np.asarray(denominators, dtype=np.float64)))
-    centre = float(above.mean() - below.mean())
-    error = math.sqrt(_squared_error(above) + _squared_error(below))
-    if error <= _ROUNDING:
-        # Runs that agree to the last digit leave nothing to resample.
-        return _from_logs(centre, centre, centre, Method.BOOTSTRAP, runs)
-    lower_t, upper_t = _t_quantiles(above, below, centre)
-    if not (math.isfinite(lower_t) and math.isfinite(upper_t)):
-        return _welch(above, below, centre, error, runs)
-    return _from_logs(centre, centre - upper_t * error, centre - lower_t * error, Method.BOOTSTRAP, runs)
+    return ratio_of_campaigns([numerators], [denominators])
 
 
-_ROUNDING = 1e-12  # of a logarithm: below any difference that a clock of nanoseconds can show
+def ratio_of_campaigns(numerators: Sequence[Sequence[float]], denominators: Sequence[Sequence[float]]) -> Estimate:
+    """The same, the runs by campaign: with three campaigns on each side, these are the units of Welch's interval."""
+    one, other = _flat(numerators), _flat(denominators)
+    runs = min(len(one), len(other))
+    above, below = _units(numerators), _units(denominators)
+    if above is None or below is None or (len(numerators) == 1) != (len(denominators) == 1):
+        value = statistics.median(one) / statistics.median(other)
+        single = len(one) == len(other) == 1
+        method = Method.ONE_RUN if single else Method.RANGE
+        return Estimate(value, min(one) / max(other), max(one) / min(other), method, runs)
+    centre = statistics.fmean(above) - statistics.fmean(below)
+    parts = [_variance(side) / len(side) for side in (above, below)]
+    squared_error = sum(parts)
+    half = 0.0
+    if squared_error > 0.0:
+        # Welch and Satterthwaite: as many degrees of freedom as the smaller side has, at least.
+        shares = [part / squared_error for part in parts]
+        freedom = 1.0 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (above, below), strict=True))
+        half = _t(freedom) * math.sqrt(squared_error)
+    method = Method.WELCH_LOG if len(numerators) == 1 else Method.WELCH_LOG_OF_CAMPAIGNS
+    return _from_logs(centre, half, method, runs)
 
 
-def _t_quantiles(above: _Floats, below: _Floats, centre: float) -> tuple[float, float]:
-    """Both ends of the resampled distribution of (difference - observed difference) / its own standard error."""
-    one, two = _resampled(above, below)
-    differences = one.mean(axis=1) - two.mean(axis=1) - centre
-    errors = np.sqrt(_squared_error(one) + _squared_error(two))
-    # A resample without any spread would make its difference infinitely many standard errors large: it counts as that.
-    # Where all runs are different, that needs the same run drawn every time on both sides: for six, once in 60 million.
-    infinite = np.where(np.abs(differences) <= _ROUNDING, 0.0, np.copysign(np.inf, differences))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        quotients = np.where(errors <= _ROUNDING, infinite, differences / errors)
-    # An order statistic rather than an interpolation: between a finite and an infinite value there is no half-way.
-    ordered = np.sort(quotients)
-    place = round(_TAIL * (RESAMPLES - 1))
-    return float(ordered[place]), float(ordered[-1 - place])
+def spread(campaigns: Sequence[Sequence[float]]) -> Spread | None:
+    """Both parts of the variation, by moments (one-way analysis of variance); None: not two campaigns of two runs."""
+    groups = [[math.log(value) for value in values] for values in campaigns if len(values) > 1]
+    if len(groups) < 2:
+        return None
+    freedom = sum(len(group) - 1 for group in groups)
+    within = sum(_variance(group) * (len(group) - 1) for group in groups) / freedom
+    means = [statistics.fmean(group) for group in groups]
+    explained = statistics.fmean([within / len(group) for group in groups])
+    # Means of runs vary from campaign to campaign even where campaigns are alike; what is beyond that is theirs.
+    return Spread(math.sqrt(within), math.sqrt(max(0.0, _variance(means) - explained)))
 
 
-def _resampled(above: _Floats, below: _Floats) -> tuple[_Floats, _Floats]:
-    """Resamples of both sets, of shape (RESAMPLES, runs): in the second half the sides exchange their random numbers.
+def decisive_bounds(campaigns: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """The 95 % interval by which a claim is judged; None for one run, which decides nothing.
 
-    Hence ratio(a, b) and ratio(b, a) see the same resamples, and one is exactly the inverse of the other.
+    Also of two to five runs, whose cells show a range: Student's t is so much wider there that it decides only what is
+    far off, where a range of two runs would miss the truth every other time.
     """
-    one = np.concatenate([_draws(len(above), 0), _draws(len(above), 1)])
-    two = np.concatenate([_draws(len(below), 1), _draws(len(below), 0)])
-    return above[one], below[two]
+    units = _decisive_units(campaigns)
+    if units is None:
+        return None
+    half = _t(len(units) - 1) * math.sqrt(_variance(units) / len(units))
+    centre = statistics.fmean(units)
+    return math.exp(centre - half), _exp(centre + half)
 
 
-@lru_cache(maxsize=64)
-def _draws(runs: int, stream: int) -> _Indices:
-    """Which runs each resample of half the resamples consists of: seeded, so that a rendering repeats itself."""
-    dice = np.random.default_rng((RESAMPLING_SEED, runs, stream))
-    return dice.integers(0, runs, size=(RESAMPLES // 2, runs))
+def units_needed(campaigns: Sequence[Sequence[float]], edge: float) -> int | None:
+    """How many runs (of several campaigns: campaigns) that vary as these would tell their mean from `edge`.
+
+    None: not known from one run, or more than anybody would measure.
+    """
+    units = _decisive_units(campaigns)
+    if units is None or edge <= 0.0:
+        return None
+    distance, deviation = abs(statistics.fmean(units) - math.log(edge)), math.sqrt(_variance(units))
+    wanted = (count for count in range(2, _MOST_UNITS + 1) if _t(count - 1) * deviation < distance * math.sqrt(count))
+    return next(wanted, None)
 
 
-def _squared_error(logs: _Floats) -> npt.NDArray[np.float64]:
-    """The squared standard error of a mean, along the last axis."""
-    squared: npt.NDArray[np.float64] = np.var(logs, axis=-1, ddof=1) / logs.shape[-1]
-    return squared
+def _decisive_units(campaigns: Sequence[Sequence[float]]) -> list[float] | None:
+    _flat(campaigns)
+    logs = [[math.log(value) for value in values] for values in campaigns]
+    units = logs[0] if len(logs) == 1 else [statistics.fmean(one) for one in logs]
+    return units if len(units) > 1 else None
 
 
-def _welch(above: _Floats, below: _Floats, centre: float, error: float, runs: int) -> Estimate:
-    """Welch's t interval, for sets in which so many runs are equal that resamples without spread are no rarity."""
-    part_above, part_below = float(_squared_error(above)), float(_squared_error(below))
-    # Welch-Satterthwaite: the two sets of runs need not vary alike.
-    freedom = error**4 / (part_above**2 / (len(above) - 1) + part_below**2 / (len(below) - 1))
-    half = _t(freedom) * error
-    return _from_logs(centre, centre - half, centre + half, Method.T_LOG, runs)
+def _units(campaigns: Sequence[Sequence[float]]) -> list[float] | None:
+    """The logarithms behind an interval: of the runs of one campaign, or the means of several; None: too few."""
+    logs = [[math.log(value) for value in values] for values in campaigns]
+    if len(logs) == 1:
+        return logs[0] if len(logs[0]) >= RUNS_FOR_AN_INTERVAL else None
+    return [statistics.fmean(one) for one in logs] if len(logs) >= CAMPAIGNS_FOR_AN_INTERVAL else None
 
 
-def _from_logs(centre: float, low: float, high: float, method: Method, runs: int) -> Estimate:
-    return Estimate(math.exp(centre), math.exp(low), _exp(high), method, runs)
+def _variance(values: Sequence[float]) -> float:
+    """With exact sums, so that the order of the runs does not matter to the last digit."""
+    mean = statistics.fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _from_logs(centre: float, half: float, method: Method, runs: int) -> Estimate:
+    return Estimate(math.exp(centre), math.exp(centre - half), _exp(centre + half), method, runs)
 
 
 def _exp(exponent: float) -> float:
@@ -178,9 +204,11 @@ def _t(freedom: float) -> float:
     return float(stdtrit(freedom, 1.0 - _TAIL))
 
 
-def _check(values: Sequence[float]) -> None:
-    if not values:
+def _flat(campaigns: Sequence[Sequence[float]]) -> list[float]:
+    values = [value for one in campaigns for value in one]
+    if not values or not all(campaigns):
         raise ValueError("no run to estimate from")
     for value in values:
         if not value > 0.0 or math.isinf(value):
             raise ValueError(f"{value} is not a positive finite value: it has no logarithm")
+    return values

@@ -3,17 +3,22 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bench.analysis.break_even import BreakEven
 from bench.analysis.cells import Value
 from bench.analysis.claims import Claim
 
 
 class Verdict(StrEnum):
-    """What became of a claim. The last one says that no experiment of the campaign is about it."""
+    """What became of a claim. The last one says that no experiment of the campaign is about it.
+
+    `CANNOT_SAY`: the interval of the runs contains an end of the claimed range; more runs may tell. `NOT_TESTABLE`: no
+    number of runs would, on this machine.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
     CONDITION = "holds here with a condition"
-    CANNOT_SAY = "cannot say"  # measured, and the runs leave it open
+    CANNOT_SAY = "cannot say"
     NOT_TESTABLE = "not testable here"
     NOT_MEASURED = "not measured"
 
@@ -30,3 +35,5 @@ class Judgement:
     at_least: bool  # the measured rate is a lower bound
     evidence: tuple[str, ...]  # run ids
     found: str = ""  # of a hazard: what was counted or timed, in words; "" for a latency or a throughput
+    at_most: bool = False  # the measured latencies are upper bounds
+    break_even: BreakEven | None = None  # of a latency over loopback: the round trips for which the claim would hold

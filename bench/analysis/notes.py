@@ -36,6 +36,16 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 
+# What binds (see `bench.analysis.runs`) -> the words behind a bound.
+BOUND_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "client": "client-bound",
+        "generator": "generator-bound",
+        "machine": "machine-bound",
+        "clients": "still rising",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Note:

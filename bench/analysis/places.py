@@ -11,6 +11,7 @@ CAMPAIGN_VARIABLE = "LOCKBENCH_CAMPAIGN"
 DATA_VARIABLE = "LOCKBENCH_DATA"
 HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
 FIGURES = "figures"  # renderings of the reference campaign
+SEVERAL = "load"  # a folder of campaigns beside each other, which are one body of evidence
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 _MARK = Path("data") / "claims.csv"
 
@@ -42,25 +43,41 @@ def runs_store(root: Path | None = None) -> Store:
     return Store(Path(named) if named else (root or project_root()) / "data" / "runs")
 
 
+def members(folder: CampaignFolder) -> tuple[CampaignFolder, ...]:
+    """The campaigns in a folder: itself, or those that lie beside each other in its folder `load`, by name."""
+    if is_file(folder.path / CampaignFolder.plan_file):
+        return (folder,)
+    try:
+        inside = sorted((folder.path / SEVERAL).iterdir())
+    except OSError:
+        return ()
+    # A link such as a store's `latest` is a second name for one of them.
+    real = (path for path in inside if not path.is_symlink())
+    return tuple(CampaignFolder(path) for path in real if is_file(path / CampaignFolder.plan_file))
+
+
 def reference_campaign(root: Path | None = None) -> CampaignFolder:
-    """The committed campaign, data/reference. Raises StoreError when it is not there."""
-    path = (root or project_root()) / "data" / REFERENCE
-    if not (path / "campaign.json").is_file():
-        raise StoreError(f"no campaign in {path}: copy a finished campaign's folder there")
-    return CampaignFolder(path)
+    """The committed campaign or campaigns: data/reference. Raises StoreError when there is none."""
+    folder = CampaignFolder((root or project_root()) / "data" / REFERENCE)
+    if not members(folder):
+        raise StoreError(
+            f"no campaign in {folder.path}: copy a finished campaign's folder there, or several into {SEVERAL}/"
+        )
+    return folder
 
 
 def find_campaign(name: str | None = None, root: Path | None = None) -> CampaignFolder:
     """A campaign by name, by folder, or by what the environment asks for.
 
-    `name` may be `latest`, `reference`, a campaign id, or a path to a campaign's folder; None takes LOCKBENCH_CAMPAIGN.
+    `name` may be `latest`, `reference`, a campaign id, or a path to a folder with a campaign or with several of one
+    commit (see `members`); None takes LOCKBENCH_CAMPAIGN.
     With neither, the latest campaign is taken, and the reference campaign where nothing was measured yet. Raises
     StoreError, with the names that exist, when a campaign was named and is not there.
     """
     asked = _named(name) or os.environ.get(CAMPAIGN_VARIABLE) or "latest"
     if asked == REFERENCE:
         return reference_campaign(root)
-    if is_file(Path(asked) / CampaignFolder.plan_file):
+    if members(CampaignFolder(Path(asked))):
         return CampaignFolder(Path(asked).resolve())
     store = runs_store(root)
     # Only `latest` falls back: a campaign that was named must never be replaced by another without a word.

@@ -1,4 +1,4 @@
-"""`lockbench report | export`: tables, figures and the notebook from what was measured.
+"""`lockbench report | export | compare`: tables, figures and the notebook from what was measured.
 
 pandas, matplotlib and nbconvert are imported when they are needed: three seconds that no other command should wait for.
 """
@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands to the app."""
     app.command()(report)
     app.command()(export)
+    app.command()(compare)
 
 
 def report(
@@ -104,6 +105,36 @@ def export(
 
         written = write_files(folder, target, hazards=_hazards(folder, hazards, no_hazards))
     OUT.print(f"{len(written)} files in {target}", highlight=False, soft_wrap=True)
+
+
+def compare(
+    a: str = typer.Argument(..., help="A campaign under data/runs, a folder, `reference` or `latest`."),
+    b: str = typer.Argument(..., help="Another one: does it lie within the intervals of the first?"),
+    markdown: bool = typer.Option(False, "--markdown", help="Print Markdown instead of tables for a terminal."),
+    csv: bool = typer.Option(False, "--csv", help="Print one row a cell and column, with plain numbers."),
+) -> None:
+    """Put two campaigns side by side: what differs between them, and what of the numbers came out again.
+
+    Examples: lockbench compare reference latest; lockbench compare monday tuesday --markdown > compared.md
+    """
+    if markdown and csv:
+        raise LockbenchError("--markdown and --csv exclude each other: choose one")
+    with steps("reading the runs"):
+        from bench.analysis.comparing import compare as put_together
+        from bench.analysis.evidence import Evidence
+        from bench.report.compare_view import compare_csv, compare_markdown, compare_terminal
+
+        folders = [find_campaign(name) for name in (a, b)]
+        if folders[0].path == folders[1].path:
+            raise LockbenchError(f"{a} and {b} are one campaign: name another one to compare it with")
+        one, other = (Evidence.load(folder) for folder in folders)
+        found = put_together(one, other)
+    if not found.lines:
+        raise LockbenchError(f"{a} and {b} have no cell in common: nothing can be compared")
+    if markdown or csv:
+        typer.echo(compare_csv(found) if csv else compare_markdown(found, one, other), nl=False)
+        return
+    OUT.print(compare_terminal(found, one, other), highlight=False)
 
 
 def _no_backend_of_others() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
-from bench.analysis.cells import Absent
+from bench.analysis.cells import Absent, Value
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.claims import judge_by_hazards
@@ -96,18 +96,22 @@ def _claimed(judgement: Judgement) -> str:
 def _measured(judgement: Judgement) -> str:
     if not judgement.measured:
         return judgement.found or NOTHING
-    words = []
-    for value in judgement.measured:
-        if isinstance(value, Absent):
-            words.append(value.reason)
-        elif judgement.claim.metric == "acquire_latency":
-            words.append(formats.ms(value.value))
-        elif judgement.at_least:
-            words.append(f"≥{NO_BREAK}{formats.whole(value.low)}{NO_BREAK}pairs/s")
-        else:
-            words.append(f"{formats.whole(value.value)}{NO_BREAK}pairs/s")
     if judgement.claim.metric != "acquire_latency":
-        return "; ".join(words)
+        return "; ".join(_rate(value, judgement.at_least) for value in judgement.measured)
+    words = [_ms(value, judgement.at_most) for value in judgement.measured]
     if len(set(words)) == 1 and not words[0][:1].isdigit():
         return words[0]
-    return f"{RANGE.join(words)}{NO_BREAK}ms" if all(one[:1].isdigit() for one in words) else f" {RANGE} ".join(words)
+    numbers = all(one[:1].isdigit() for one in words)
+    told = f"{RANGE.join(words)}{NO_BREAK}ms" if numbers else f" {RANGE} ".join(words)
+    return f"≤{NO_BREAK}{told}" if judgement.at_most else told
+
+
+def _ms(value: Value, at_most: bool) -> str:
+    return value.reason if isinstance(value, Absent) else formats.ms(value.high if at_most else value.value)
+
+
+def _rate(value: Value, at_least: bool) -> str:
+    if isinstance(value, Absent):
+        return value.reason
+    words = f"≥{NO_BREAK}{formats.whole(value.low)}" if at_least else formats.whole(value.value)
+    return f"{words}{NO_BREAK}pairs/s"

@@ -10,6 +10,8 @@ from bench.analysis import names
 from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.quantiles import FRACTIONS, carries
+from bench.records.schema import Environment
 from bench.report import formats
 from bench.report.cell_texts import first_page
 from bench.report.glance import properties
@@ -77,7 +79,7 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
     # Of servers given by URL nothing is known but what they say themselves.
     whose = " of the generator" if OWN in run_sources(evidence) else ""
     return (
-        ("Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
+        *_campaigns(evidence),
         (
             "Runs",
             f"{len(campaign.runs)} planned, {len(evidence.rows)} started, {used} counted{_interruptions(evidence)}",
@@ -90,11 +92,30 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
         ),
         (
             f"Disk and network{whose}",
-            f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms and p99 "
-            f"{formats.ms(machine.fdatasync_us_p99)} ms; loopback round trip p50 {machine.loopback_rtt_us_p50:.0f} µs",
+            f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms{_p99(machine)}; loopback "
+            f"round trip p50 {machine.loopback_rtt_us_p50:.0f} µs, of the quickest burst{_bursts(machine)}",
         ),
         *([_hazard_fact(lab)] if lab is not None else []),
     )
+
+
+def _campaigns(evidence: Evidence) -> Iterable[tuple[str, str]]:
+    campaign, count = evidence.campaign, len(evidence.environments)
+    if not count:
+        yield "Campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"
+        return
+    yield "Campaigns", f"{campaign.campaign_id}: {campaign.mode}, the first started {campaign.created_at}"
+
+
+def _p99(machine: Environment) -> str:
+    """The rule of every other percentile: printed only where the sample carries it."""
+    carried = carries(machine.fdatasync_calls, FRACTIONS["p99"])
+    return f" and p99 {formats.ms(machine.fdatasync_us_p99)} ms" if carried else ""
+
+
+def _bursts(machine: Environment) -> str:
+    bursts = machine.loopback_rtt_us_bursts
+    return f" of {len(bursts)} ({min(bursts):.0f}{formats.RANGE}{max(bursts):.0f} µs)" if bursts else ""
 
 
 def _hazard_fact(lab: HazardEvidence) -> tuple[str, str]:
@@ -132,6 +153,13 @@ def _workloads(evidence: Evidence) -> Iterable[str]:
         yield f"Workload {name}: {'; or '.join(told[name])}."
 
 
+def _unit(evidence: Evidence) -> str:
+    count = len(evidence.environments)
+    if not count:
+        return "Intervals are of one campaign on one host: the run is the unit, and another day or host may lie outside"
+    return f"Intervals are of {count} campaigns: the campaign is the unit, and its runs give its mean"
+
+
 def _method(evidence: Evidence) -> tuple[str, ...]:
     methods = {
         value.method
@@ -155,7 +183,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
     return (
         f"Closed loop: a client asks again when it was answered. {' '.join(where)}",
         *_workloads(evidence),
-        f"The run is the unit: a number is the runs' together, with bounds from the runs ({told}).",
+        f"{_unit(evidence)} ({told}).",
         "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "
         "is kept and left out of the numbers; a footnote says so.",
         *method_sentences(evidence),

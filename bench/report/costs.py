@@ -1,8 +1,8 @@
 """What an acquire cannot do without, and what the servers say of themselves, as cells of the long form."""
 
 from bench.analysis.cells import Absent, Cell
-from bench.analysis.floor import COMMON, critical_path, floor_us, over_floor, server_means_us
-from bench.records.schema import Environment
+from bench.analysis.evidence import Evidence
+from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.report import formats
 from bench.report.table_model import ABSENT, Comparison, Costs, Text
 
@@ -14,29 +14,40 @@ HEADER = (
 )
 TITLE = "What an acquire needs, and what the servers time themselves"
 EXPLANATION = (
-    "The floor is these round trips and durable writes, one after another, each at the machine's own median. The "
-    "servers' means cover the whole run, warm-up included: `answer` is a request from its arrival to its answer, with "
-    "disk and other servers; `execute` the work alone; `fsync` one durable write of the log."
+    "The floor is these round trips and durable writes, one after another, each at the machine's own median. "
+    "The round trip is that of the quickest of several bursts; in brackets the floor with the quickest and with the "
+    "slowest one, where recorded. The servers' means cover the whole run, warm-up included: `answer` is a request from "
+    "its arrival to its answer, with disk and other servers; `execute` the work alone; `fsync` one durable write of the"
+    " log."
 )
 
 
-def costs_of(cell: Cell | None, environment: Environment) -> Costs:
+def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:
     """Of an uncontended cell."""
     if cell is None:
         return Costs(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
-    floor, times, path = floor_us(cell, environment), over_floor(cell, environment), critical_path(cell)
+    floor, path = floor_us(cell, evidence.environment), critical_path(cell)
+    times = over_floor(cell, evidence.environment, evidence.environments)
     if isinstance(path, Absent):
         trips = writes = Text(path.reason, measured=False)
     else:
         between = f" + {path.peer_round_trips} between servers" if path.peer_round_trips else ""
         trips, writes = Text(f"{path.client_round_trips}{between}"), Text(str(path.durable_writes))
     return Costs(
-        floor_ms=Text(floor.reason, measured=False) if isinstance(floor, Absent) else Text(formats.ms(floor)),
-        p50_by_floor=Text(formats.times_value(times), measured=not isinstance(times, Absent)),
+        floor_ms=Text(floor.reason, measured=False) if isinstance(floor, Absent) else _floor(cell, floor, evidence),
+        p50_by_floor=Text(
+            formats.times_value(times, binds=cell.latency_bounds), measured=not isinstance(times, Absent)
+        ),
         round_trips=trips,
         durable_writes=writes,
         server_means_us=_means(cell),
     )
+
+
+def _floor(cell: Cell, floor: float, evidence: Evidence) -> Text:
+    ends = floor_range_us(cell, tuple(evidence.environments.values()) or (evidence.environment,))
+    varied = f" [{formats.ms(ends[0])}{formats.RANGE}{formats.ms(ends[1])}]" if ends else ""
+    return Text(f"{formats.ms(floor)}{varied}")
 
 
 def rows(comparison: Comparison) -> list[tuple[Text, Text, Text]]:

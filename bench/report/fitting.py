@@ -13,11 +13,12 @@ WIDTH = 100  # of our tables; narrower, words and numbers would be cut
 class Fitting:
     """Shows a table where there is room for it, and elsewhere each row as a heading with a line for each cell."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, width: int = WIDTH) -> None:
         self._table = table
+        self._width = width
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if options.max_width >= WIDTH:
+        if options.max_width >= self._width:
             yield self._table
             return
         yield Styled(str(self._table.title or ""), style="bold", overflow="fold")

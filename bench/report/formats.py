@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from bench.analysis.cells import Absent, Value
 from bench.analysis.claims import Claim
 from bench.analysis.intervals import Estimate
-from bench.analysis.verdicts import US_PER
+from bench.analysis.notes import BOUND_WORDS
+from bench.analysis.speed_claims import US_PER
 
 NO_BREAK = "\u00a0"
 RANGE = "\u2013"  # en dash
@@ -41,23 +42,36 @@ def ms(value_us: float, digits: int = 2) -> str:
     return significant(value_us / US_PER["ms"], digits)
 
 
-def ms_value(value: Value, digits: int = 3) -> str:
-    """An estimate in µs as ms with its bounds, or the reason why there is none."""
+def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
+    """An estimate in µs as ms with its bounds, or the reason why there is none; an upper bound is called so."""
     if isinstance(value, Absent):
         return value.reason
+    if binds:
+        # The slowest run: "at most" must hold for every run that stands behind it.
+        return f"≤{NO_BREAK}{ms(value.high)} ({bound_words(binds)})"
     if value.runs == 1:
         return ms(value.value, digits)
     return f"{ms(value.value, digits)} [{ms(value.low)}{RANGE}{ms(value.high)}]"
 
 
-def rate_value(value: Value, at_least: bool) -> str:
-    """A rate with its bounds; a lower bound is called by its name and has no upper one."""
+def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
+    """An estimate in µs as ms without its bounds; of an upper bound the end that every run stays below."""
+    return ms(value.high if binds else value.value)
+
+
+def rate_value(value: Value, binds: Sequence[str] = ()) -> str:
+    """A rate with its bounds; a lower bound is called by what binds, and has no upper one."""
     if isinstance(value, Absent):
         return value.reason
-    if at_least:
+    if binds:
         # The lowest run: "at least" must hold for every run that stands behind it.
-        return f"≥{NO_BREAK}{whole(value.low)} (generator-bound)"
+        return f"≥{NO_BREAK}{whole(value.low)} ({bound_words(binds)})"
     return whole_value(value)
+
+
+def bound_words(binds: Iterable[str]) -> str:
+    """What binds, as words: generator-bound, still rising."""
+    return ", ".join(BOUND_WORDS[word] for word in binds)
 
 
 def whole_value(value: Estimate) -> str:
@@ -67,10 +81,12 @@ def whole_value(value: Estimate) -> str:
     return f"{whole(value.value)} [{whole(value.low)}{RANGE}{whole(value.high)}]"
 
 
-def times_value(value: Value, digits: int = 2) -> str:
-    """A ratio with its bounds."""
+def times_value(value: Value, digits: int = 2, binds: Sequence[str] = ()) -> str:
+    """A ratio with its bounds; of what is only an upper bound it is one too."""
     if isinstance(value, Absent):
         return value.reason
+    if binds:
+        return f"≤{NO_BREAK}{significant(value.high, digits)}{NO_BREAK}×"
     low, high = significant(value.low, digits), significant(value.high, digits)
     bounds = f" [{low}{RANGE}{high}]" if value.runs > 1 else ""
     return f"{significant(value.value, digits)}{NO_BREAK}×{bounds}"

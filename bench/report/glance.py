@@ -72,9 +72,11 @@ def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
         p50, p99 = cells[0].value("acquire_us_p50"), cells[0].value("acquire_us_p99")
         if isinstance(p50, Absent):
             return Text(p50.reason, notes.of(cells[0]), measured=False)
-        high = p99.reason if isinstance(p99, Absent) else formats.ms(p99.value)
+        binds = cells[0].latency_bounds
+        high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
         dash = f" {RANGE} " if isinstance(p99, Absent) else RANGE
-        return Text(f"{formats.ms(p50.value)}{dash}{high}", notes.of(cells[0]))
+        most, told = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
+        return Text(f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]))
 
     return measured
 
@@ -86,7 +88,7 @@ def _rate(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
         value = cells[0].value("throughput_pairs_per_s")
         if isinstance(value, Absent):
             return Text(value.reason, notes.of(cells[0]), measured=False)
-        words = formats.rate_value(value, True) if cells[0].generator_bound else formats.whole(value.value)
+        words = formats.rate_value(value, cells[0].bounds) if cells[0].bounds else formats.whole(value.value)
         return Text(words, notes.of(cells[0]))
 
     return measured

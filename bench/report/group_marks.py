@@ -68,7 +68,7 @@ def method_sentences(evidence: Evidence) -> Iterable[str]:
     """What the letters mean, and which cells could have got one but have too few runs."""
     yield (
         f"Numbers with the same letter after {SIGN} are not told apart: the {CONFIDENCE:.0%} interval of their ratio "
-        "to the best of the group, bootstrapped over runs, contains 1. Compared are only systems with equally many "
+        "to the best of the group contains 1. Compared are only systems with equally many "
         "servers from the same source whose acquires both wait, or both do not wait, for a disk, and so their "
         "releases; never an emulator, and never a number that is a bound. An interval needs "
         f"{RUNS_FOR_AN_INTERVAL} runs of either."

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from bench.analysis.cells import NOT_MEASURED, Absent
 from bench.analysis.evidence import Evidence
+from bench.analysis.notes import BOUND_WORDS
+from bench.analysis.runs import CLIENTS
 from bench.report import formats
 from bench.report.claims_table import untested
 from bench.report.hazard_verdicts import hazard_limits
@@ -49,9 +51,11 @@ def _generator(evidence: Evidence) -> Iterable[str]:
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
         f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.name})."
     )
-    bound = [f"{cell.system} ({cell.workload.name})" for cell in evidence.cells if cell.generator_bound]
-    if bound:
-        yield f"Generator-bound, so that rates are lower and latencies upper bounds: {', '.join(bound)}."
+    for word, told in BOUND_WORDS.items():
+        bound = [f"{cell.system} ({cell.workload.name})" for cell in evidence.cells if word in cell.bounds]
+        latencies = "" if word == CLIENTS else ", and latencies upper ones"
+        if bound:
+            yield f"{told.capitalize()}, so that rates are lower bounds{latencies}: {', '.join(bound)}."
 
 
 def _runs(evidence: Evidence) -> Iterable[str]:
@@ -61,7 +65,8 @@ def _runs(evidence: Evidence) -> Iterable[str]:
     void = sum(row.void for row in evidence.rows)
     left_out = f" {void} of {len(evidence.rows)} runs were left out." if void else " No run was left out."
     behind = formats.counted(counts, "run")
-    yield f"Replication: {behind} behind each cell; cells whose bounds overlap are not told apart.{left_out}"
+    alike = "cells of one class that the runs cannot tell apart share a letter"
+    yield f"Replication: {behind} behind each cell; {alike}.{left_out}"
 
 
 def _emulators(evidence: Evidence) -> Iterable[str]:

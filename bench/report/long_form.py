@@ -83,7 +83,7 @@ def _long_row(
         acquire_ms_p50=_ms(uncontended, "acquire_us_p50", notes, marks),
         acquire_ms_p99=_ms(uncontended, "acquire_us_p99", notes, marks),
         acquire_ms_p999=_ms(uncontended, "acquire_us_p999", notes, marks),
-        costs=costs_of(uncontended, evidence.environment),
+        costs=costs_of(uncontended, evidence),
         claimed_throughput_per_s=claimed_number(evidence, system, "throughput"),
         throughput_pairs_per_s=_rate_text(saturation, notes, marks),
         claimed_amplification=claimed_amplification(evidence),
@@ -110,7 +110,7 @@ def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) ->
     value = cell.value(metric)
     # The footnotes of a cell stand at its first number; three times the same marks would be noise.
     marks = notes.of(cell) if metric.endswith("_p50") else ()
-    text = Text(formats.ms_value(value), marks, measured=not isinstance(value, Absent))
+    text = Text(formats.ms_value(value, binds=cell.latency_bounds), marks, measured=not isinstance(value, Absent))
     return groups.marked(text, cell, metric, notes)
 
 
@@ -118,7 +118,7 @@ def _rate_text(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
     if cell is None:
         return ABSENT
     value = cell.value("throughput_pairs_per_s")
-    words = formats.rate_value(value, cell.generator_bound)
+    words = formats.rate_value(value, cell.bounds)
     text = Text(words, notes.of(cell), measured=not isinstance(value, Absent))
     return groups.marked(text, cell, "throughput_pairs_per_s", notes)
 

@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from functools import cache
 
 from bench.analysis import coverage
-from bench.analysis.intervals import CONFIDENCE, RESAMPLES, RESAMPLING_SEED, RUNS_FOR_AN_INTERVAL
+from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
 from bench.report.formats import RANGE, whole
 from bench.report.markdown_table import table
 
 _GENERATED = "<!-- Written by `lockbench report --reference` from the code's own constants and simulation. -->"
-_EFFECTS = {"normal": "log-normal", "skewed": "skewed beyond log-normal (gamma of shape 2)"}
+_EFFECTS = {
+    "normal": "log-normal",
+    "skewed": "skewed beyond log-normal (gamma of shape 2)",
+    "bimodal": f"two modes, {coverage.MODES_APART:g} times apart",
+    "disturbed": f"one run in {1 / coverage.DISTURBED_SHARE:.0f} is {coverage.DISTURBED_TIMES:g} times slower",
+}
 
 
 def statistics_markdown() -> str:
@@ -38,23 +43,33 @@ def statistics_markdown() -> str:
                 table(("Percentile", "Operations in every run"), _gates()),
                 "## Which bounds",
                 table(("Runs", "Of a quantile or a rate", "Of a ratio of two systems or workloads"), _bounds()),
-                f"The bootstrap draws whole runs with replacement, {whole(RESAMPLES)} times, on either side by itself "
-                f"(seed {RESAMPLING_SEED}, so that a rendering repeats itself). It is studentised: each resample's "
-                "difference of mean logarithms is divided by its own standard error, and the distribution of that "
-                "quotient takes the place of Student's. The plain percentile bootstrap is not used, because a "
-                "resample of six runs varies less than six new runs would. Where so many runs are equal that the "
-                "resamples have no spread, Welch's t interval stands in.",
+                "Nothing is resampled: a studentised bootstrap of six runs divides by the spread of its resamples. "
+                "Where all runs of a resample come from one of two modes, that is next to nothing, and the bounds then "
+                "lie beyond every pair of runs. Dots in the figures are the runs themselves.",
+                "## One campaign, and several",
+                "An interval of one campaign is of one campaign on one host. What a campaign's runs share (the day of "
+                "the host, where its disk lies, how memory was laid out) is in no difference between them, so a second "
+                f"campaign may well fall outside. With {CAMPAIGNS_FOR_AN_INTERVAL} campaigns of one commit or more, "
+                "the campaign is the unit: the interval comes from the means of the campaigns' logarithms. Two "
+                "campaigns show the range of their runs. `cells.csv` has both parts of the variation, `within` a "
+                "campaign and `between` campaigns, as standard deviations of the logarithm (0.1 is about 10 %).",
                 "## How the coverage was checked",
                 f"By simulation with a known truth (`bench/analysis/coverage.py`, seed {coverage.SEED}; the test is "
                 "`tests/analysis/test_coverage.py`). A made-up run has an effect that its operations share, and "
                 f"gives the sample p99 of {whole(coverage.OPERATIONS)} log-normal operations. Of intervals that "
-                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} must contain the truth in every line.",
-                table(("Interval", "Run effects", "Runs", "Spread of the effects", "Trials", "Covered"), _coverage()),
-                "Under skewed effects the t interval of a single quantile covers less than it promises. Two things "
-                "add up there: the mean of few skewed values is mostly too low, and a run's own sample quantile lies "
-                "a little below the true one, by an amount that more runs do not lessen and more operations do. A "
-                "machine that is disturbed once in ten runs is worse than any of these lines: look at the runs "
-                "themselves (`runs.csv`) before trusting an interval from one.",
+                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} should contain the truth.",
+                table(
+                    ("Interval", "Run effects", "Campaigns", "Runs", "Spread of the effects", "Covered", ""),
+                    _coverage(),
+                ),
+                "Lines that fall short are of two kinds. One campaign was asked for the truth of many, from which it "
+                f"differs by a spread of {coverage.CAMPAIGN_EFFECT:.0%}: measure {CAMPAIGNS_FOR_AN_INTERVAL} "
+                "campaigns. Or the host disturbed one run in ten, and many sets of runs show no such run: look at "
+                "the runs themselves (`runs.csv`, and the dots in the figures), measure again on a quiet host, and "
+                "trust no interval whose runs hold one that stands alone.",
+                "Under skewed effects the t interval of a single quantile covers a little less than it promises: the "
+                "mean of few skewed values is mostly too low, and a run's own sample quantile lies a little below the "
+                "true one, by an amount that more runs do not lessen and more operations do.",
                 "## What is not told apart",
                 "Two systems are compared only in one class: the same workload with the same parameters, servers from "
                 "the same source, equally many of them, and acquires that both wait, or both do not wait, for a disk, "
@@ -84,7 +99,12 @@ def _bounds() -> list[Sequence[str]]:
         (
             f"{RUNS_FOR_AN_INTERVAL} and more",
             f"geometric mean, and Student's t interval of the logarithms, {promised}",
-            f"ratio of the geometric means, and the bootstrap over runs, {promised}",
+            f"ratio of the geometric means, and Welch's t interval of the logarithms, {promised}",
+        ),
+        (
+            f"of {CAMPAIGNS_FOR_AN_INTERVAL} campaigns and more",
+            "the same, of the campaigns' mean logarithms",
+            "the same, of the campaigns' mean logarithms",
         ),
     ]
 
@@ -95,10 +115,22 @@ def _coverage() -> list[Sequence[str]]:
         (
             line.interval,
             _EFFECTS[line.effects],
+            " and ".join(str(side.campaigns) for side in line.sides),
             " and ".join(str(side.runs) for side in line.sides),
-            " and ".join(f"{side.effect:.0%}" for side in line.sides),
-            whole(line.trials),
-            f"{line.share:.1%}",
+            " and ".join(_spreads(side) for side in line.sides),
+            f"{line.share:.1%} of {whole(line.trials)}",
+            _words(line),
         )
         for line in coverage.simulate()
     ]
+
+
+def _spreads(side: coverage.Side) -> str:
+    campaigns = f", campaigns {side.campaign_effect:.0%}" if side.campaign_effect else ""
+    return f"{side.effect:.0%}{campaigns}"
+
+
+def _words(line: coverage.Coverage) -> str:
+    if line.accepted:
+        return "as promised"
+    return "**falls short**" if line.share < coverage.ACCEPTED[0] else "wider than needed"

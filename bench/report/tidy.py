@@ -6,9 +6,10 @@ import pandas as pd
 
 from bench.analysis.cells import Absent, Cell, Value, amplification
 from bench.analysis.evidence import Evidence
-from bench.analysis.floor import COMMON, critical_path, floor_us, over_floor, server_means_us
+from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.analysis.runs import run_frame
-from bench.analysis.verdicts import US_PER, verdict_frame
+from bench.analysis.speed_claims import US_PER
+from bench.analysis.verdicts import verdict_frame
 from bench.report.comparison import build_comparison
 from bench.report.group_marks import GroupMarks
 from bench.report.table_model import Comparison, LongRow
@@ -64,7 +65,9 @@ def _comparison_row(
     flat["claimed_throughput_per_s"] = row.claimed_throughput_per_s
     flat |= _numbers("throughput_pairs_per_s", saturation.value("throughput_pairs_per_s") if saturation else None)
     flat["throughput_pairs_per_s_group"] = marks.letter(saturation, "throughput_pairs_per_s")
-    flat["throughput_is_lower_bound"] = bool(saturation and saturation.generator_bound)
+    flat["throughput_is_lower_bound"] = bool(saturation and saturation.bounds)
+    flat["throughput_bound_by"] = ", ".join(saturation.bounds) if saturation else ""
+    flat["latency_bound_by"] = ", ".join(uncontended.latency_bounds) if uncontended else ""
     flat["claimed_amplification_x"] = row.claimed_amplification
     amplified = amplification(contended, uncontended) if contended and uncontended else None
     flat |= _numbers("contention_amplification_x", amplified)
@@ -89,13 +92,19 @@ def _floor(evidence: Evidence, cell: Cell | None) -> Mapping[str, object]:
         if isinstance(path, Absent)
         else (path.client_round_trips, path.peer_round_trips, path.durable_writes)
     )
+    machines = tuple(evidence.environments.values()) or (evidence.environment,)
+    ends = floor_range_us(cell, machines) if cell and not isinstance(floor, Absent) else None
     means = server_means_us(cell) if cell else {}
     return {
         "acquire_client_round_trips": client,
         "acquire_peer_round_trips": peers,
         "acquire_durable_writes": writes,
         "floor_ms": None if isinstance(floor, Absent) else floor / US_PER["ms"],
-        **_numbers("acquire_p50_by_floor_x", over_floor(cell, evidence.environment) if cell else None),
+        "floor_ms_low": ends[0] / US_PER["ms"] if ends else None,
+        "floor_ms_high": ends[1] / US_PER["ms"] if ends else None,
+        **_numbers(
+            "acquire_p50_by_floor_x", over_floor(cell, evidence.environment, evidence.environments) if cell else None
+        ),
         **{f"server_{name}_us_mean": means.get(name) for name in COMMON},
     }
 

@@ -26,9 +26,9 @@ def _line(cell: Cell) -> tuple[str, str, Text, Text, Text, str]:
     return (
         cell.workload.name,
         _asked(cell.workload),
-        Text(formats.ms_value(p50), measured=not isinstance(p50, Absent)),
-        Text(formats.ms_value(p99), measured=not isinstance(p99, Absent)),
-        Text(formats.rate_value(rate, cell.generator_bound), measured=not isinstance(rate, Absent)),
+        Text(formats.ms_value(p50, binds=cell.latency_bounds), measured=not isinstance(p50, Absent)),
+        Text(formats.ms_value(p99, binds=cell.latency_bounds), measured=not isinstance(p99, Absent)),
+        Text(formats.rate_value(rate, cell.bounds), measured=not isinstance(rate, Absent)),
         _of_the_load(cell),
     )
 

@@ -175,7 +175,7 @@ def test_a_rate_of_a_saturated_generator_is_a_lower_bound(tmp_path: Path) -> Non
     record = campaigns.measured(plans[0], campaigns.SHAPES["redis"])
     campaigns.add_run(folder, plans[0], record, campaigns.check(GENERATOR_CHECK, passed=False))
     (cell,) = cells_of(run_rows(folder))
-    assert cell.generator_bound
+    assert cell.bounds == ("generator",)
 
 
 def test_amplification_needs_both_sides(synthetic: Path) -> None:
@@ -198,7 +198,7 @@ def test_the_frames_have_a_row_for_everything(synthetic: Path) -> None:
     assert len(cells) == runs.groupby(["system", "workload"]).ngroups
     assert set(METRICS) - {"contention_amplification"} <= set(cells.columns)
     redis = cells[(cells.system == "redis") & (cells.workload == "saturation")].iloc[0]
-    assert bool(redis.generator_bound)
+    assert redis.bounds == "generator"
     assert redis.throughput_pairs_per_s_low <= redis.throughput_pairs_per_s <= redis.throughput_pairs_per_s_high
     failed = cells[(cells.system == "dynamodb") & (cells.workload == "saturation")].iloc[0]
     assert pd.isna(failed.throughput_pairs_per_s)

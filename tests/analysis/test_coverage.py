@@ -1,4 +1,4 @@
-"""Nominal 95 % intervals cover the truth in 90 to 98 % of seeded trials; one of a wrong width does not."""
+"""Nominal 95 % intervals cover the truth in 90 to 98 % of seeded trials; where they do not, the page says so."""
 
 import math
 import time
@@ -7,20 +7,48 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from bench.analysis import coverage
-from bench.analysis.intervals import Estimate, across_runs, ratio
+from bench.analysis.intervals import Estimate, across_campaigns, ratio_of_campaigns
+from bench.report.statistics_page import statistics_markdown
 
 WITHIN_S = 20.0  # of processor time, for the whole simulation
+
+
+def regular(line: coverage.Coverage) -> bool:
+    """Is it a line in which the interval is asked for what it promises: no disturbed runs, no truth of others?"""
+    one_of_many = any(side.campaign_effect and side.campaigns == 1 for side in line.sides)
+    return line.effects != "disturbed" and not one_of_many
+
+
+def sensitive(line: coverage.Coverage) -> bool:
+    """Of six runs in two modes 3 % lie in one, whatever the width; t with two degrees of freedom has room for twice."""
+    return regular(line) and line.effects != "bimodal" and line.sides[0].campaigns == 1
 
 
 def test_intervals_cover_the_truth_as_often_as_they_promise() -> None:
     started_s = time.process_time()
     lines = list(coverage.simulate())
     told = [(line.interval, line.effects, [side.runs for side in line.sides], line.share) for line in lines]
-    assert all(line.accepted for line in lines), told
+    assert all(line.accepted for line in lines if regular(line)), told
     assert {line.interval for line in lines} == {"quantile", "ratio"}
+    assert {line.effects for line in lines} == {"normal", "skewed", "bimodal", "disturbed"}
     runs = {side.runs for line in lines for side in line.sides}
     assert (min(runs), max(runs)) == (6, 20)
     assert time.process_time() - started_s <= WITHIN_S
+
+
+def test_one_campaign_does_not_cover_the_truth_of_many() -> None:
+    """What an interval "of one campaign on one host" cannot know, and three campaigns can."""
+    shares = {line.sides[0].campaigns: line.share for line in coverage.simulate() if line.sides[0].campaign_effect}
+    assert shares[1] < 0.8 < 0.9 < shares[3]
+
+
+def test_a_line_that_falls_short_is_printed_as_such_with_what_to_do() -> None:
+    page = statistics_markdown()
+    short = [line for line in coverage.simulate() if line.share < coverage.ACCEPTED[0]]
+    assert {line.effects for line in short} == {"normal", "disturbed"}
+    assert page.count("**falls short**") == len(short)
+    assert page.count("as promised") >= sum(line.accepted for line in coverage.simulate())
+    assert "measure again on a quiet host" in page
 
 
 def test_the_simulation_is_seeded() -> None:
@@ -37,18 +65,18 @@ def test_a_wrong_width_is_found(monkeypatch: pytest.MonkeyPatch, factor: float) 
         low, high = (estimate.value * (bound / estimate.value) ** factor for bound in (estimate.low, estimate.high))
         return Estimate(estimate.value, low, high, estimate.method, estimate.runs)
 
-    def of_one(values: Sequence[float]) -> Estimate:
-        return stretched(across_runs(values))
+    def of_one(campaigns: Sequence[Sequence[float]]) -> Estimate:
+        return stretched(across_campaigns(campaigns))
 
-    def of_two(above: Sequence[float], below: Sequence[float]) -> Estimate:
-        return stretched(ratio(above, below))
+    def of_two(above: Sequence[Sequence[float]], below: Sequence[Sequence[float]]) -> Estimate:
+        return stretched(ratio_of_campaigns(above, below))
 
-    replaced: dict[str, Callable[..., Estimate]] = {"across_runs": of_one, "ratio": of_two}
+    replaced: dict[str, Callable[..., Estimate]] = {"across_campaigns": of_one, "ratio_of_campaigns": of_two}
     for name, wrong in replaced.items():
         monkeypatch.setattr(coverage, name, wrong)
     monkeypatch.setattr(coverage, "T_TRIALS", 400)
     monkeypatch.setattr(coverage, "RATIO_TRIALS", 150)
-    assert not any(line.accepted for line in coverage.simulate())
+    assert not any(line.accepted for line in coverage.simulate() if sensitive(line))
 
 
 def test_the_sample_quantile_is_drawn_as_sorting_would() -> None:

@@ -13,8 +13,9 @@ from bench.analysis.cells import Cell
 from bench.analysis.groups import CellClass, class_of, durable_answers, groups, too_few
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, ratio
 from bench.analysis.metrics import METRICS
-from bench.analysis.runs import GENERATOR_CHECK, FailedCheck, RunRow, Setting
-from bench.records.schema import RunState, Severity, Workload
+from bench.analysis.notes import BOUND_WORDS
+from bench.analysis.runs import RunRow, Setting
+from bench.records.schema import RunState, Workload
 
 METRIC = "acquire_us_p50"
 WRITES = {"acquire_durable_writes": "1", "release_durable_writes": "1"}
@@ -31,14 +32,13 @@ def cell(
     nodes: int = 3,
     source: str = "native",
     tags: tuple[str, ...] = (),
-    busy: bool = False,
+    bounds: tuple[str, ...] = (),
     ttl_ms: int = 10_000,
     metric: str = METRIC,
 ) -> Cell:
     """A cell with one run for each value."""
     workload = Workload(name="uncontended", clients=1, keys=0, ttl_ms=ttl_ms)
     setting = Setting("1", source, nodes, durability, tags, "")
-    failed = (FailedCheck(GENERATOR_CHECK, Severity.NOTE, "0.99", "0.80", "busy"),) if busy else ()
     rows = tuple(
         RunRow(
             campaign_id="c",
@@ -50,7 +50,8 @@ def cell(
             void_cause=None,
             void_reason=None,
             passed_checks=(),
-            failed_checks=failed,
+            failed_checks=(),
+            bounds=bounds,
             setting=setting,
             capabilities=capabilities,
             metrics={**dict.fromkeys(METRICS, 1.0), metric: value},
@@ -101,7 +102,7 @@ LEFT_OUT = {
     "durability not told": {"durability": (("commit", "not told"), ("fsync", "on"))},
     "durability not recorded": {"durability": (("fsync", "on"),)},
     "an old record": {"capabilities": {"nodes": "3"}},
-    "a bound": {"busy": True},
+    **{f"a bound: {word}": {"bounds": (word,)} for word in BOUND_WORDS if word != "clients"},
 }
 
 
@@ -109,6 +110,18 @@ LEFT_OUT = {
 def test_what_may_not_be_compared_is_in_no_group(why: str) -> None:
     found = groups([cell("one", runs(10.0)), cell("two", runs(10.0, seed=2), **LEFT_OUT[why])], METRIC)
     assert [one.system for group in found for one in group.cells] == ["one"]
+
+
+@pytest.mark.parametrize("word", BOUND_WORDS)
+def test_a_rate_that_is_a_bound_is_in_no_group_whatever_binds(word: str) -> None:
+    rate = "throughput_pairs_per_s"
+    alike = [cell("one", runs(10.0), metric=rate), cell("two", runs(10.0, seed=2), metric=rate, bounds=(word,))]
+    assert [one.system for group in groups(alike, rate) for one in group.cells] == ["one"]
+
+
+def test_more_clients_than_there_were_would_not_lower_a_latency() -> None:
+    found = groups([cell("one", runs(10.0)), cell("two", runs(10.0, seed=2), bounds=("clients",))], METRIC)
+    assert len(found[0].cells) == 2
 
 
 def test_few_runs_are_named_and_not_grouped() -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from bench.analysis.places import project_root
 from bench.analysis.verdicts import Verdict
 from bench.records.schema import Facts
 from bench.records.store import CampaignFolder
-from bench.report.claims_table import tally, untested, verdict_rows
+from bench.report.claims_table import _rows, tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.limits import limits
 from bench.report.table_model import Comparison, Property
@@ -191,7 +192,8 @@ def test_the_claims_asked_for_are_judged(evidence: Evidence) -> None:
 
 
 def test_failing_by_being_faster_is_counted_apart(evidence: Evidence) -> None:
-    rows = verdict_rows(evidence)
+    slower = replace(evidence.judgements[0], verdict=Verdict.FAILS, why="slower than claimed")
+    rows = _rows([*evidence.judgements, slower])
     fails = [row for row in rows if row.verdict is Verdict.FAILS]
     faster = [row for row in fails if row.why.startswith("faster than claimed")]
     assert 0 < len(faster) < len(fails)

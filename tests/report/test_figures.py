@@ -92,6 +92,25 @@ def test_every_part_of_an_acquire_is_drawn_as_long_as_it_is(evidence: Evidence) 
         assert max(bar.get_x() + bar.get_width() for bar in mine) <= axes.get_xlim()[1]
 
 
+def dots_in(axes: Axes) -> list[np.ndarray]:
+    return [np.asarray(one.get_xdata(), dtype=float) for one in axes.lines if one.get_marker() == "."]
+
+
+def test_the_runs_themselves_are_dots_wherever_a_cell_is_drawn(evidence: Evidence) -> None:
+    cells = [cell for cell in evidence.cells if cell.workload.name == "uncontended"]
+    claimed, curves, shares = (draw(evidence) for draw in (claimed_ranges, acquire_latency, where_time_goes))
+    shown = {round(x, 6) for xs in dots_in(claimed.figure.axes[0]) for x in xs}
+    for cell in cells:
+        values = [run.metrics["acquire_us_p50"] for run in cell.used]
+        assert {round(value / 1e3, 6) for value in values if value} <= shown, cell.system
+    assert len(dots_in(curves.figure.axes[0])) == sum(len(cell.used) for cell in cells)
+    axes = shares.figure.axes[0]
+    assert sorted(map(len, dots_in(axes))) == sorted(len(cell.used) for cell in cells)
+    assert max(x.max() for x in dots_in(axes)) <= axes.get_xlim()[1]
+    for drawing in (claimed, curves, shares):
+        assert "dots" in drawing.caption
+
+
 def test_parts_beyond_the_median_are_told_in_the_caption(evidence: Evidence) -> None:
     drawing = where_time_goes(evidence)
     (etcd,) = evidence.cells_for("etcd", "uncontended")

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.analysis import runs
 from bench.analysis.claims import Claim
 from bench.analysis.intervals import Estimate, Method
+from bench.analysis.notes import BOUND_WORDS
 from bench.report import formats
 
 
@@ -43,8 +45,22 @@ def test_claimed_ranges(low: float | None, high: float | None, words: str) -> No
 
 def test_a_lower_bound_names_its_lowest_run_and_no_upper_one() -> None:
     estimate = Estimate(5_000.0, 4_321.0, 6_000.0, Method.RANGE, 3)
-    assert formats.rate_value(estimate, at_least=True) == f"≥{formats.NO_BREAK}4,321 (generator-bound)"
-    assert formats.rate_value(estimate, at_least=False) == "5,000 [4,321–6,000]"
+    assert formats.rate_value(estimate, ("generator",)) == f"≥{formats.NO_BREAK}4,321 (generator-bound)"
+    assert (
+        formats.rate_value(estimate, ("machine", "clients"))
+        == f"≥{formats.NO_BREAK}4,321 (machine-bound, still rising)"
+    )
+    assert formats.rate_value(estimate) == "5,000 [4,321–6,000]"
+
+
+def test_an_upper_bound_names_its_highest_run_and_no_lower_one() -> None:
+    estimate = Estimate(63.0, 61.0, 66.0, Method.RANGE, 3)
+    assert formats.ms_value(estimate, binds=("client",)) == f"≤{formats.NO_BREAK}0.066 (client-bound)"
+    assert formats.ms_value(estimate) == "0.0630 [0.061–0.066]"
+
+
+def test_every_word_for_what_binds_a_run_has_words_for_a_cell() -> None:
+    assert {runs.CLIENT, runs.GENERATOR, runs.MACHINE, runs.CLIENTS} == set(BOUND_WORDS)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.quantiles import FRACTIONS, highest_fraction
-from bench.analysis.verdicts import US_PER
+from bench.analysis.speed_claims import US_PER
 from bench.records.histogram import LatencyHistogram
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, machine_words, write_caption
+from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, machine_words, write_caption
 from bench.report.style import house_style, look
 
 _WIDTH_IN, _HEIGHT_IN = 7.6, 4.9
@@ -69,6 +69,8 @@ def _curve(axes: Axes, cell: Cell) -> float:
         )
     axes.plot(x, middle, color=style.colour, linestyle=style.line, alpha=faint)
     marked = [1.0 / (1.0 - fraction) for fraction in FRACTIONS.values() if fraction <= limit]
+    for curve in curves if len(curves) > 1 else ():
+        axes.plot(marked, np.interp(marked, x, curve), color=style.colour, alpha=faint, **RUN_DOT)
     axes.plot(
         marked,
         np.interp(marked, x, middle),
@@ -158,7 +160,9 @@ def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:
     if not cells:
         return f"No run of this campaign measured it. {machine_words(evidence)}"
     runs = formats.counted((len(cell.used) for cell in cells), "run")
-    lines = "Each line is one run." if runs == "1 run" else f"Line: median of {runs}; band: their range."
+    lines = (
+        "Each line is one run." if runs == "1 run" else f"Line: median of {runs}; band: their range; dots: the runs."
+    )
     operations = formats.counted((cell.operations_min for cell in cells), "operation")
     emulated = " An emulator's curve is drawn faint and is not to be ranked." if any(c.emulator for c in cells) else ""
     return (

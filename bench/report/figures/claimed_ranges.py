@@ -14,17 +14,19 @@ from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.claims import Claim, sources
 from bench.analysis.evidence import Evidence
-from bench.analysis.verdicts import US_PER, Judgement, Verdict
+from bench.analysis.speed_claims import US_PER
+from bench.analysis.verdicts import Judgement, Verdict
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
-from bench.report.formats import RANGE
+from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
 from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
 _METRIC = "acquire_latency"
+_SHOWN = ("acquire_us_p50", "acquire_us_p99")
 _WIDTH_IN = 7.6
 _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
 _BAR_IN = 0.105
+_DOTS_IN = 0.07  # above the line of the measurement
 _LABEL_CHARACTERS = 15
 _TITLE_CHARACTERS = 36  # of a page beside its bar; the caption has the whole title
 
@@ -123,8 +125,7 @@ def _span_ms(lanes: Sequence[_Lane]) -> tuple[float, float]:
     ends = [bound for lane in lanes for claim in lane.claims for bound in (claim.low, claim.high) if bound]
     for lane in lanes:
         for cell in lane.cells:
-            values = [cell.value(name) for name in ("acquire_us_p50", "acquire_us_p99")]
-            ends += [value.value / US_PER["ms"] for value in values if not isinstance(value, Absent)]
+            ends += [value / US_PER["ms"] for name in _SHOWN for run in cell.used if (value := run.metrics[name])]
     return min(ends) / 1.6, max(ends) * 5.0
 
 
@@ -161,14 +162,20 @@ def _measured_line(axes: Axes, cell: Cell, y_in: float) -> None:
         return
     middle = p50.value / US_PER["ms"]
     far = middle
-    words = f"{who}: p50 {formats.ms(p50.value)}, p99 "
+    most = f"≤{formats.NO_BREAK}" if cell.latency_bounds else ""
+    words = f"{who}: p50 {most}{formats.ms_alone(p50, cell.latency_bounds)}, p99 "
     if isinstance(p99, Absent):
         words += p99.reason
     else:
         far = p99.value / US_PER["ms"]
-        words += formats.ms(p99.value)
+        words += f"{most}{formats.ms_alone(p99, cell.latency_bounds)}"
         axes.plot([middle, far], [y_in, y_in], color=style.colour, linestyle=style.line, linewidth=2.2, zorder=4)
         axes.plot([far], [y_in], marker="|", color=style.colour, markersize=8, markeredgewidth=1.8, zorder=5)
+    if cell.latency_bounds:
+        words += f" ({formats.bound_words(cell.latency_bounds)})"
+    for metric in _SHOWN if len(cell.used) > 1 else ():
+        runs = [value / US_PER["ms"] for run in cell.used if (value := run.metrics[metric]) is not None]
+        axes.plot(runs, [y_in + _DOTS_IN] * len(runs), color=style.colour, zorder=5, **RUN_DOT)
     axes.plot([middle], [y_in], marker=style.marker, color=style.colour, markerfacecolor=style.face, zorder=5)
     bold: dict[str, Any] = {"fontsize": 7.4, "color": "#222222", "fontweight": "bold"}
     # The words stand at the right of the line, or at its left where the right has no room for them.
@@ -207,8 +214,10 @@ def _title(evidence: Evidence) -> str:
     judged = [one for one in evidence.judgements if _counts(evidence, one)]
     if not judged:
         return "Claimed acquire latencies of five pages"
-    inside = sum(one.verdict is Verdict.HOLDS for one in judged)
-    return f"{inside} of {len(judged)} claimed acquire latencies contain the p50{RANGE}p99 that was measured here"
+    holding, conditional = (
+        sum(one.verdict is verdict for one in judged) for verdict in (Verdict.HOLDS, Verdict.CONDITION)
+    )
+    return f"{holding} of {len(judged)} claimed acquire latencies hold as measured here, {conditional} on a condition"
 
 
 def _counts(evidence: Evidence, judgement: Judgement) -> bool:
@@ -228,6 +237,7 @@ def _caption(evidence: Evidence) -> str:
     operations = formats.counted((cell.operations_min for cell in cells), "operation")
     pages = "; ".join(sources(evidence.claims))
     return (
-        f"Grey: claimed ranges, darker from page to page ({pages}). Colour: measured p50 (marker) to p99 (bar), "
-        f"of {runs} with {operations} each, closed loop. An emulator is shown, never ranked. {machine_words(evidence)}"
+        f"Grey: claimed ranges, darker from page to page ({pages}). Colour: measured p50 (marker) to p99 (bar) "
+        f"and the runs behind them (dots), {runs} with {operations} each, closed loop. "
+        f"An emulator is shown, never ranked. {machine_words(evidence)}"
     )

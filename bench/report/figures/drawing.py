@@ -4,6 +4,7 @@ import io
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -18,6 +19,8 @@ from bench.report.style import MUTED, house_style
 
 FORMATS = ("svg", "pdf", "png")
 CAPTION_SIZE = 7.0
+# A single run beside what all runs of a cell say together.
+RUN_DOT: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 4.0, "markeredgewidth": 0.0}
 _CAPTION_LINE_IN = 0.135
 _CHARACTERS_PER_IN = 18.0  # of DejaVu Sans at the caption's size
 

@@ -13,7 +13,7 @@ from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import Parts, acquire_parts, floor_us
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
+from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
 from bench.report.formats import NO_BREAK
 from bench.report.style import house_style
 
@@ -115,7 +115,10 @@ def _draw(figure: Figure, rows: Sequence[_Row], below_in: float, content_in: flo
     width_in = _WIDTH_IN - _LEFT_IN - _RIGHT_IN
     axes = figure.add_axes((_LEFT_IN / _WIDTH_IN, below_in / height_in, width_in / _WIDTH_IN, content_in / height_in))
     longest = max(row.percent(max(row.parts.known_us, row.parts.median_us)) for row in rows)
-    axes.set_xlim(0.0, longest * 1.03)
+    slowest = max(
+        row.percent(value) for row in rows for run in row.cell.used if (value := run.metrics["acquire_us_p50"])
+    )
+    axes.set_xlim(0.0, max(longest, slowest) * 1.03)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -124,6 +127,7 @@ def _draw(figure: Figure, rows: Sequence[_Row], below_in: float, content_in: flo
     axes.axvline(100.0, color="#222222", linewidth=1.2, zorder=4)
     for place, row in enumerate(rows):
         _bar(axes, place, row, longest)
+        _dots(axes, place, row)
         _words(axes, place, row)
     _legend(figure, 1.0 - 0.33 / height_in)
 
@@ -160,6 +164,13 @@ def _bar(axes: Axes, place: int, row: _Row, longest: float) -> None:
         left += width
 
 
+def _dots(axes: Axes, place: int, row: _Row) -> None:
+    """The median of each run, above its bar."""
+    runs = [row.percent(value) for run in row.cell.used if (value := run.metrics["acquire_us_p50"]) is not None]
+    if len(runs) > 1:
+        axes.plot(runs, [place - _BAR / 2.0 - 0.09] * len(runs), color="#222222", zorder=6, **RUN_DOT)
+
+
 def _words(axes: Axes, place: int, row: _Row) -> None:
     setting = row.cell.setting
     name = names.title(row.cell.system, setting.engine if setting else "")
@@ -176,7 +187,8 @@ def _words(axes: Axes, place: int, row: _Row) -> None:
         fontweight="bold",
         linespacing=1.0,
     )
-    told = f"median {formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
+    most = f"≤{NO_BREAK}" if row.cell.latency_bounds else ""
+    told = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
     if not isinstance(row.floor, Absent):
         times = formats.significant(row.parts.median_us / row.floor)
         told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
@@ -232,13 +244,14 @@ def _caption(evidence: Evidence, rows: Sequence[_Row]) -> str:
     operations = formats.counted((row.cell.operations_min for row in rows), "operation")
     return " ".join(
         (
-            f"Closed loop without contention, {runs} with {operations} each.",
+            f"Closed loop without contention, {runs} with {operations} each; dots: the medians of the runs.",
             "Client's processor: half of what a pair costs it, less the time between pairs. Round trips and durable "
             "writes: how many the algorithm needs one after another, each at this machine's median, unless the server "
             f"times its own writes{_named(row for row in rows if row.parts.durable_by_server)}.",
             "Server's own time: the mean that it tells of a request, over the run"
             f"{_peers(rows)}; none is told by {_silent(rows)}.",
             *_overlaps(rows),
+            *_bounds(rows),
             *(["An emulator is shown, never ranked."] if any(row.cell.emulator for row in rows) else []),
             machine_words(evidence),
         )
@@ -258,6 +271,14 @@ def _silent(rows: Sequence[_Row]) -> str:
 def _named(rows: Iterable[_Row]) -> str:
     found = dict.fromkeys(row.cell.system for row in rows)
     return f" ({', '.join(found)})" if found else ""
+
+
+def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
+    words = {formats.bound_words(row.cell.latency_bounds): None for row in rows if row.cell.latency_bounds}
+    return [
+        f"≤: {told}{_named(row for row in rows if formats.bound_words(row.cell.latency_bounds) == told)}."
+        for told in words
+    ]
 
 
 def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:

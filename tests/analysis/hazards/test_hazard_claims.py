@@ -642,8 +642,8 @@ def everything() -> list[HazardRun]:
 
 def test_judgements_of_load_and_hazards_are_one_list_in_claim_order() -> None:
     claims = list(CLAIMS.values())
-    before = adjudicate(claims, [], 31.0)
-    after = adjudicate(claims, [], 31.0, records.evidence(*everything()))
+    before = adjudicate(claims, [])
+    after = adjudicate(claims, [], records.evidence(*everything()))
     assert [one.claim.id for one in before] == list(CLAIMS)
     assert list(dict.fromkeys(one.claim.id for one in after)) == list(CLAIMS)
     unlike = {one.claim.id for one in after} - {one.claim.id for one in before if one in after}

@@ -1,0 +1,62 @@
+"""The break-even round trip: over which networks would a claimed latency contain what was measured over loopback?
+
+Each round trip of an acquire, from the client and between servers alike, is assumed to cost the same. Loopback's own is
+in the measurement already, so the network's is counted as what it adds to that. A claim of `low` to `high` contains the
+median where a round trip adds (low - median) / trips to (high - median) / trips.
+"""
+
+from dataclasses import dataclass
+
+from bench.analysis.cells import Absent, Cell
+from bench.analysis.floor import critical_path
+
+# Within one region: Azure promises less than about 2 ms between its availability zones, others publish no more.
+PLAUSIBLE_ROUND_TRIP_MS = 2.0
+# etcd's hardware guide: the 99th percentile of a write-ahead log's fsync should be below 10 ms.
+PLAUSIBLE_WRITE_MS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """What a round trip may add, in ms, for the claim's range to contain the median. `high_ms` may be infinite."""
+
+    low_ms: float
+    high_ms: float
+    network_explains: bool  # a round trip within one region is enough to reach the claimed range
+    disk_explains: bool  # with the longest such round trips, a slower disk is
+
+    @property
+    def always(self) -> bool:
+        """Does the claim hold over every network within one region?"""
+        return self.low_ms <= 0.0 and self.high_ms >= PLAUSIBLE_ROUND_TRIP_MS
+
+    @property
+    def words(self) -> str:
+        """The range, for a sentence: 0.48-1.98 ms, up to 0.98 ms, 0.97 ms and more."""
+        if self.low_ms <= 0.0:
+            return f"up to {_ms(self.high_ms)} ms"
+        if self.high_ms == float("inf"):
+            return f"{_ms(self.low_ms)} ms and more"
+        return f"{_ms(self.low_ms)}\u2013{_ms(self.high_ms)} ms"
+
+
+def break_even(cell: Cell, low_us: float, high_us: float) -> BreakEven | None:
+    """For a claimed range of a latency; None where the runs do not tell round trips or a median, or have no network.
+
+    Also None above the claimed range: a network only adds.
+    """
+    path, median = critical_path(cell), cell.value("acquire_us_p50")
+    if isinstance(path, Absent) or isinstance(median, Absent) or not path.round_trips or median.value > high_us:
+        return None
+    low_ms, high_ms = ((end_us - median.value) / path.round_trips / 1_000.0 for end_us in (low_us, high_us))
+    missing_ms = (low_ms - PLAUSIBLE_ROUND_TRIP_MS) * path.round_trips
+    return BreakEven(
+        low_ms=low_ms,
+        high_ms=high_ms,
+        network_explains=missing_ms <= 0.0,
+        disk_explains=0.0 < missing_ms <= path.durable_writes * PLAUSIBLE_WRITE_MS,
+    )
+
+
+def _ms(value_ms: float) -> str:
+    return f"{value_ms:.2f}" if value_ms < 10.0 else f"{value_ms:.1f}"

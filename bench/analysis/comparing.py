@@ -1,0 +1,195 @@
+"""Two bodies of evidence, cell by cell: what of a measurement travels to another host or day, and what does not.
+
+Structure travels: round trips, durable writes, processor time per pair, and the ratio to the host's own floor. Absolute
+latency and throughput are of the host. `lies_within` asks of each column how often B's value is in A's interval.
+
+A bound is not compared, with one exception: a lone client whose own processor is full on both sides. Its cost is part
+of that latency on every host, and whether the same comes out again is what is asked here.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.analysis.cells import Absent, Cell, Value
+from bench.analysis.evidence import Evidence
+from bench.analysis.floor import critical_path, over_floor, over_floors
+from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns
+from bench.analysis.runs import CLIENT
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column of one cell in both. A count (round trips, durable writes) is compared as it is, without a ratio."""
+
+    system: str
+    workload: str
+    column: str
+    travels: bool
+    a: Value
+    b: Value
+    bound: tuple[str, ...]  # what keeps the two from being compared
+    ratio: Estimate | None  # B by A
+
+    @property
+    def lies_within(self) -> bool | None:
+        """Does B lie within A's interval? None where that cannot be asked."""
+        if isinstance(self.a, Absent) or isinstance(self.b, Absent) or self.bound:
+            return None
+        return self.a.contains(self.b.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Of one column: how many cells of B lie in A's interval."""
+
+    column: str
+    travels: bool
+    within: int
+    compared: int
+    bounds: int  # cells left out since one side is only a bound
+
+
+@dataclass(frozen=True, slots=True)
+class Campaigns:
+    """Two bodies of evidence side by side."""
+
+    lines: tuple[Line, ...]
+    only_a: tuple[str, ...]  # cells without a counterpart, as "system workload"
+    only_b: tuple[str, ...]
+    differences: tuple[tuple[str, str, str], ...]  # what differs between the environments: name, A, B
+    same: tuple[str, ...]  # names of what does not
+
+    def tallies(self) -> tuple[Tally, ...]:
+        """By column, those that are meant to travel first."""
+        columns = sorted(dict.fromkeys((not line.travels, line.column) for line in self.lines), key=lambda one: one[0])
+        return tuple(_tally(column, [one for one in self.lines if one.column == column]) for _, column in columns)
+
+
+def compare(a: Evidence, b: Evidence) -> Campaigns:
+    """Cells of the same system, workload and durability; of several alike the one with most runs."""
+    mine, theirs = _by_key(a), _by_key(b)
+    both = [key for key in mine if key in theirs]
+    differences, same = _environments(a, b)
+    return Campaigns(
+        lines=tuple(line for key in both for line in _lines(a, mine[key], b, theirs[key])),
+        only_a=tuple(" ".join(key[:2]) for key in mine if key not in theirs),
+        only_b=tuple(" ".join(key[:2]) for key in theirs if key not in mine),
+        differences=differences,
+        same=same,
+    )
+
+
+def _by_key(evidence: Evidence) -> dict[_Key, Cell]:
+    found: dict[_Key, Cell] = {}
+    for cell in sorted(evidence.cells, key=lambda cell: len(cell.used)):
+        found[(cell.system, cell.workload.name, str(cell.setting.durability if cell.setting else ""))] = cell
+    return {key: found[key] for cell in evidence.cells for key in found if found[key] is cell}
+
+
+# -- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
+    if one.workload.name == "uncontended":
+        yield _line(one, other, "p50 / floor", True, _floors(a, one), _floors(b, other), "acquire_us_p50")
+        for column, attribute in (("round trips", "round_trips"), ("durable writes", "durable_writes")):
+            yield Line(
+                one.system, one.workload.name, column, True, _count(one, attribute), _count(other, attribute), (), None
+            )
+    for column, name, scale, travels in (*([_MEAN] if one.workload.keys else []), *_COLUMNS):
+        yield _line(one, other, column, travels, _values(one, name, scale), _values(other, name, scale), name)
+
+
+# Column, metric, factor to the column's unit, and whether it is meant to travel.
+_COLUMNS = (
+    ("client CPU, µs/pair", "client_cpu_us_per_pair", 1.0, True),
+    ("p50, ms", "acquire_us_p50", 1e-3, False),
+    ("p99, ms", "acquire_us_p99", 1e-3, False),
+    ("pairs/s", "throughput_pairs_per_s", 1.0, False),
+)
+_MEAN = ("mean, ms", "acquire_us_mean", 1e-3, False)  # of clients that share keys; their p50 and p99 are a lottery
+_Side = list[list[float]] | Absent
+
+
+def _line(one: Cell, other: Cell, column: str, travels: bool, a: _Side, b: _Side, metric: str) -> Line:
+    values = [side if isinstance(side, Absent) else across_campaigns(side) for side in (a, b)]
+    bounds = one.bounds_of(metric), other.bounds_of(metric)
+    bound = () if bounds == ((CLIENT,), (CLIENT,)) else tuple(dict.fromkeys((*bounds[0], *bounds[1])))
+    times = None if isinstance(a, Absent) or isinstance(b, Absent) or bound else ratio_of_campaigns(b, a)
+    return Line(one.system, one.workload.name, column, travels, values[0], values[1], bound, times)
+
+
+def _values(cell: Cell, name: str, scale: float) -> _Side:
+    value = cell.value(name)
+    if isinstance(value, Absent):
+        return value
+    return [[run * scale for run in runs] for runs in cell.by_campaign(name)]
+
+
+def _floors(evidence: Evidence, cell: Cell) -> _Side:
+    value = over_floor(cell, evidence.environment, evidence.environments)
+    return value if isinstance(value, Absent) else over_floors(cell, evidence.environment, evidence.environments)
+
+
+def _count(cell: Cell, attribute: str) -> Value:
+    path = critical_path(cell)
+    if isinstance(path, Absent):
+        return path
+    count = float(getattr(path, attribute))
+    return Estimate(count, count, count, Method.COUNT, len(cell.used))
+
+
+def _tally(column: str, lines: Sequence[Line]) -> Tally:
+    answers = [line.lies_within for line in lines]
+    return Tally(
+        column,
+        lines[0].travels,
+        within=sum(answer is True for answer in answers),
+        compared=sum(answer is not None for answer in answers),
+        bounds=sum(bool(line.bound) for line in lines),
+    )
+
+
+# -- environments ----------------------------------------------------------------------------------------------------
+
+
+def _environments(a: Evidence, b: Evidence) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
+    facts = [(name, tell(a), tell(b)) for name, tell in _FACTS]
+    libraries = sorted({*a.environment.libraries, *b.environment.libraries})
+    mine, theirs = a.environment.libraries, b.environment.libraries
+    facts += [(name, mine.get(name, "none"), theirs.get(name, "none")) for name in libraries]
+    systems = sorted({*a.systems, *b.systems})
+    facts += [(f"{system} server", _versions(a, system), _versions(b, system)) for system in systems]
+    return tuple(fact for fact in facts if fact[1] != fact[2]), tuple(name for name, one, two in facts if one == two)
+
+
+def _versions(evidence: Evidence, system: str) -> str:
+    told = {cell.setting.server_version for cell in evidence.cells if cell.system == system and cell.setting}
+    return ", ".join(sorted(told)) or "none"
+
+
+def _placement(evidence: Evidence) -> str:
+    told = {", ".join(f"{who} {where}" for who, where in sorted(row.placement.items())) for row in evidence.rows}
+    return "; ".join(sorted(filter(None, told))) or "not recorded"
+
+
+_FACTS: tuple[tuple[str, Callable[[Evidence], str]], ...] = (
+    ("commit", lambda one: one.campaign.git_commit),
+    ("mode", lambda one: one.campaign.mode),
+    ("campaigns", lambda one: str(max(1, len(one.environments)))),
+    ("processor", lambda one: one.environment.cpu_model),
+    ("cores", lambda one: str(one.environment.cpu_count)),
+    ("core limit", lambda one: str(one.environment.cpu_limit)),
+    ("memory", lambda one: f"{one.environment.memory_bytes / 2**30:.1f} GiB"),
+    ("kernel", lambda one: one.environment.kernel),
+    ("governor", lambda one: one.environment.governor),
+    ("system", lambda one: one.environment.operating_system),
+    ("virtualization", lambda one: one.environment.virtualization),
+    ("filesystem", lambda one: one.environment.filesystem),
+    ("fdatasync p50", lambda one: f"{one.environment.fdatasync_us_p50:.0f} µs"),
+    ("loopback round trip", lambda one: f"{one.environment.loopback_rtt_us_p50:.1f} µs"),
+    ("placement", _placement),
+    ("Python", lambda one: one.environment.python),
+)

@@ -1,0 +1,149 @@
+"""Two campaigns side by side, and several as one body of evidence."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.analysis.cells import Absent
+from bench.analysis.comparing import Campaigns, Line, compare
+from bench.analysis.evidence import Evidence
+from bench.analysis.floor import over_floor
+from bench.analysis.intervals import Estimate, Method
+from bench.analysis.places import find_campaign, members, reference_campaign
+from bench.records.store import CampaignFolder, StoreError
+from tests import campaigns
+
+SYSTEMS, WORKLOADS = ("redis", "etcd"), ("uncontended", "saturation")
+
+
+def campaign(root: Path, name: str, slower: float = 1.0, runs: int = 6, **environment: object) -> CampaignFolder:
+    """A made-up campaign in a folder of that name; `slower` is by how much everything takes longer."""
+    plans = campaigns.plans(SYSTEMS, WORKLOADS, runs, campaign_id=name)
+    folder = campaigns.start(root, plans)
+    for plan in plans:
+        shape = campaigns.SHAPES[plan.system]
+        shape = replace(shape, median_us=shape.median_us * slower, pairs_per_s=shape.pairs_per_s / slower)
+        campaigns.add_run(folder, plan, campaigns.measured(plan, shape))
+    path = folder.path / "environment.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **environment}), encoding="utf-8")
+    return folder
+
+
+def line(found: Campaigns, system: str, column: str, workload: str = "uncontended") -> Line:
+    return next(one for one in found.lines if (one.system, one.workload, one.column) == (system, workload, column))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[CampaignFolder, CampaignFolder]:
+    """One host, and another on which both the network and everything else take twice as long."""
+    root = tmp_path_factory.mktemp("two")
+    slow = {"loopback_rtt_us_p50": 62.0, "fdatasync_us_p50": 1_700.0, "kernel": "6.2"}
+    return campaign(root, "a"), campaign(root, "b", slower=2.0, **slow)
+
+
+@pytest.fixture(scope="module")
+def compared(folders: tuple[CampaignFolder, CampaignFolder]) -> Campaigns:
+    a, b = (Evidence.load(folder) for folder in folders)
+    return compare(a, b)
+
+
+def test_what_is_meant_to_travel_does_and_what_is_of_the_host_does_not(compared: Campaigns) -> None:
+    for system in SYSTEMS:
+        latency, floors = (line(compared, system, column) for column in ("p50, ms", "p50 / floor"))
+        assert latency.ratio is not None
+        assert latency.ratio.value == pytest.approx(2.0, rel=0.05)
+        assert (latency.lies_within, floors.lies_within) == (False, True)
+        assert (latency.travels, floors.travels) == (False, True)
+        assert line(compared, system, "pairs/s", "saturation").lies_within is False
+        for column in ("round trips", "durable writes"):
+            assert line(compared, system, column).lies_within
+
+
+def test_the_tally_counts_cells_by_column_those_that_travel_first(compared: Campaigns) -> None:
+    tallies = compared.tallies()
+    assert [one.travels for one in tallies] == sorted((one.travels for one in tallies), reverse=True)
+    told = {one.column: (one.within, one.compared) for one in tallies}
+    assert told["p50 / floor"] == (2, 2)
+    assert told["p50, ms"] == (0, 4)
+
+
+def test_only_what_differs_is_listed_and_the_rest_is_named(compared: Campaigns) -> None:
+    assert {name for name, _, _ in compared.differences} == {"kernel", "fdatasync p50", "loopback round trip"}
+    assert {"processor", "commit", "placement", "redis server"} <= set(compared.same)
+
+
+def test_a_bound_is_not_compared_but_for_a_lone_clients_own_processor(
+    folders: tuple[CampaignFolder, CampaignFolder],
+) -> None:
+    a, b = (Evidence.load(folder) for folder in folders)
+    for bounds, compared in (((), True), (("client",), True), (("machine",), False)):
+        told = [replace(one, rows=tuple(replace(row, bounds=bounds) for row in one.rows)) for one in (a, b)]
+        found = line(compare(*told), "redis", "p50, ms")
+        assert (found.lies_within is not None) == (found.ratio is not None) == compared
+
+
+def test_cells_of_one_side_only_are_named(folders: tuple[CampaignFolder, CampaignFolder]) -> None:
+    a, b = (Evidence.load(folder) for folder in folders)
+    found = compare(a, replace(b, rows=tuple(row for row in b.rows if row.system == "redis")))
+    assert found.only_a == ("etcd saturation", "etcd uncontended")
+    assert found.only_b == ()
+
+
+# -- several campaigns -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """Three campaigns beside each other; the host was 10 % slower from one to the next, network and all."""
+    for number in (1, 2, 3):
+        slower = 1.1 ** (number - 1)
+        campaign(tmp_path / "load", f"day-{number}", slower, 2, loopback_rtt_us_p50=31.0 * slower)
+    return tmp_path
+
+
+def test_three_campaigns_are_one_body_of_evidence(several: Path) -> None:
+    folder = find_campaign(str(several))
+    assert [one.path.name for one in members(folder)] == ["day-1", "day-2", "day-3"]
+    evidence = Evidence.load(folder)
+    assert evidence.campaign.campaign_id == "day-1, day-2, day-3"
+    (cell,) = evidence.cells_for("redis", "uncontended")
+    value = cell.value("acquire_us_p50")
+    assert isinstance(value, Estimate)
+    assert (value.method, value.runs) == (Method.T_LOG_OF_CAMPAIGNS, 6)
+    ids = [row.run_id for row in evidence.rows]
+    assert len(set(ids)) == len(ids) == 24
+    assert "day-2/redis-uncontended-01" in cell.evidence
+
+
+def test_each_campaign_is_held_against_its_own_floor(several: Path) -> None:
+    """What the days have in common, the ratio to the floor, varies less than the latencies do."""
+    evidence = Evidence.load(find_campaign(str(several)))
+    (cell,) = evidence.cells_for("redis", "uncontended")
+    latency = cell.value("acquire_us_p50")
+    times = over_floor(cell, evidence.environment, evidence.environments)
+    assert not isinstance(latency, Absent)
+    assert not isinstance(times, Absent)
+    assert times.high / times.low < latency.high / latency.low / 1.2
+
+
+def test_the_reference_may_be_several_campaigns(several: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "data").mkdir(parents=True)
+    with pytest.raises(StoreError, match="or several into load/"):
+        reference_campaign(root)
+    shutil.copytree(several / "load", root / "data" / "reference" / "load", symlinks=True)
+    assert len(members(reference_campaign(root))) == 3
+
+
+def test_campaigns_of_unlike_code_or_of_one_name_are_no_body_of_evidence(several: Path) -> None:
+    path = several / "load" / "day-2" / "campaign.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "git_commit": "fedcba"}), encoding="utf-8")
+    with pytest.raises(StoreError, match=r"unlike code \(day-1 0123456789ab, day-2 fedcba"):
+        Evidence.load(find_campaign(str(several)))
+    path.write_text(json.dumps({**record, "campaign_id": "day-1"}), encoding="utf-8")
+    with pytest.raises(StoreError, match="one campaign twice"):
+        Evidence.load(find_campaign(str(several)))
