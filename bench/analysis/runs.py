@@ -75,7 +75,7 @@ class RunRow:
     server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
     load_counts: Mapping[str, int] = field(default_factory=dict)  # arrivals, unsent; knee_clients, window_clients
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
-    client_bound: bool = False  # as `client_cpu` says, also of records from before there was that check
+    bounds: tuple[str, ...] = ()  # what makes a rate of this run only a bound, of the words above
     curve: tuple[LadderStep, ...] = ()  # of saturation: rate and latency by number of clients, before the window
     window_clients: int | None = None  # at work in the window: latencies of unlike numbers are not alike
     machine_cpu_share: float | None = None  # None: not recorded
@@ -91,11 +91,6 @@ class RunRow:
     def operations(self) -> int:
         """How many acquires got the lock within the window: the sample behind the latencies."""
         return self.acquire.total if self.acquire is not None else 0
-
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """What makes a rate of this run only a bound, of the words above; empty where nothing does."""
-        return _bounds(self.client_bound, self.failed_checks)
 
     @property
     def generator_bound(self) -> bool:
@@ -181,8 +176,8 @@ def _measured_row(
     mean_ns = acquire.mean_ns()
     metrics["acquire_us_mean"] = None if mean_ns is None else mean_ns / 1e3
     rate = pairs / measured.window_s
-    client_bound = is_alone(plan, measured) and generator_share(measured) > GENERATOR_CPU_LIMIT
-    if measured.ladder_recorded and _bounds(client_bound, failures):
+    bounds = _bounds(plan, measured, failures)
+    if measured.ladder_recorded and bounds:
         # A ceiling is at least what was reached at any time. Without a bound the window alone speaks: the best of
         # several steps would flatter.
         rate = max(rate, *(step.pairs_per_s for step in measured.ladder))
@@ -223,7 +218,7 @@ def _measured_row(
         server_view=measured.server_view,
         load_counts=_load_counts(plan, measured),
         metrics=metrics,
-        client_bound=client_bound,
+        bounds=bounds,
         curve=measured.ladder,
         window_clients=clients_of(plan, measured),
         machine_cpu_share=measured.machine_cpu_share,
@@ -233,10 +228,11 @@ def _measured_row(
     )
 
 
-def _bounds(client_bound: bool, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
+def _bounds(plan: RunPlan, measured: Measured, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
     """In the order of the words."""
     found = {_BOUND_BY_CHECK[check.name] for check in failures if check.name in _BOUND_BY_CHECK}
-    if client_bound:
+    # Asked of the numbers, since records from before the check passed a lone client for want of anybody to queue behind.
+    if is_alone(plan, measured) and generator_share(measured) > GENERATOR_CPU_LIMIT:
         found.add(CLIENT)
     return tuple(word for word in (CLIENT, GENERATOR, MACHINE, CLIENTS) if word in found)
 
