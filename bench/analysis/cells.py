@@ -5,22 +5,30 @@ cell: they form cells of their own. A void run stays in its cell and gives a not
 instead of showing a number.
 """
 
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from bench.analysis import names
-from bench.analysis.intervals import Estimate, across_campaigns, ratio_of_campaigns
-from bench.analysis.metrics import METRICS
-from bench.analysis.notes import FAILED, OUTCOMES, SMALL_SAMPLE, Note, check_cause
+from bench.analysis.from_events import FROM_EVENTS
+from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns, spread
+from bench.analysis.metrics import METRICS, Direction
+from bench.analysis.modes import modes
+from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text
+from bench.analysis.steady import order_trend
 from bench.records.schema import Severity, Workload
 
 TOO_SMALL = "n/a (n too small)"
 NOT_MEASURED = "not measured"
+NOT_RECORDED = "n/a (not recorded)"  # by a campaign of before these facts were kept
+STALLS = ("p99", "p999")
+STALLS_NEEDED = 3  # behind a percentile: fewer are one or two events under the name of one in a hundred
+_EXCHANGEABLE = {"acquire_us_p50": "p50 in µs", "throughput_pairs_per_s": "pairs/s"}
 _LATENCIES = ("acquire_us_", "response_us_", "release_us_", "handed_wait_us_")
 
 
@@ -85,13 +93,28 @@ class Cell:
         if not self.used:
             causes = dict.fromkeys(run.void_cause for run in self.runs if run.void_cause)
             return Absent(f"void: {', '.join(causes)}")
+        if metric in self._stalled:
+            return Absent(f"n/a ({self._stalled[metric]})")
+        windows = {run.window_clients for run in self.used if run.window_clients is not None}
+        if metric.startswith(_LATENCIES) and len(windows) > 1:
+            # Latencies of unlike numbers of clients are not alike: see the curve (`bench.analysis.curves`).
+            return Absent(f"n/a (windows with {min(windows)} to {max(windows)} clients)")
         values = [run.metrics.get(metric) for run in self.used]
+        told = [run.metrics.get(name) for run in self.used for name in FROM_EVENTS]
+        if metric in FROM_EVENTS and told.count(None) == len(told):
+            return Absent(NOT_RECORDED)
         present = [value for value in values if value is not None]
         if len(present) < len(values):
             # All or nothing: the runs that carry a high percentile are the fast ones, which did more operations.
             # Averaging only those would flatter a slow system.
             return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
-        return across_campaigns(self.by_campaign(metric))
+        if METRICS[metric].direction is Direction.NEITHER:
+            # A count or a share describes; it may be 0, and has no logarithm.
+            return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
+        groups = self.by_campaign(metric)
+        # Between campaigns two heaps are what varies between campaigns; within one they are two modes.
+        heaps = modes(present) if any(len(modes(group)) > 1 for group in groups) else ()
+        return replace(across_campaigns(groups), modes=heaps if len(heaps) > 1 else ())
 
     def by_campaign(self, metric: str) -> list[list[float]]:
         """The values of the runs that count and have one, by campaign."""
@@ -103,6 +126,17 @@ class Cell:
         return list(found.values())
 
     @property
+    def _stalled(self) -> Mapping[str, str]:
+        """The percentiles that rest on fewer than three separate stalls in some run, and on how many."""
+        found: dict[str, str] = {}
+        for quantile in STALLS:
+            counts = [count for run in self.used if (count := run.metrics.get(f"stalls_{quantile}")) is not None]
+            if counts and min(counts) < STALLS_NEEDED:
+                told = f"{min(counts):.0f} stall{'' if min(counts) == 1 else 's'}"
+                found |= {f"{phase}_us_{quantile}": told for phase in ("acquire", "response")}
+        return found
+
+    @property
     def void_reason(self) -> str | None:
         """Why no run counts; None while one does."""
         if self.used:
@@ -111,12 +145,32 @@ class Cell:
 
     def notes(self) -> tuple[Note, ...]:
         """What a reader must know beside the numbers, one cause each, worst first."""
-        return (*self._void_notes(), *self._check_notes(), *self._outcome_notes(), *self._sample_notes())
+        return (
+            *self._void_notes(),
+            *self._order_notes(),
+            *self._check_notes(),
+            *self._outcome_notes(),
+            *self._sample_notes(),
+        )
 
     def _void_notes(self) -> Iterable[Note]:
         reasons = Counter(_void_cause(run) for run in self.runs if run.void)
         for reason, count in reasons.items():
             yield Note(f"{FAILED}: {reason}", f"{count} of {len(self.runs)} runs")
+
+    def _order_notes(self) -> Iterable[Note]:
+        """Are the runs exchangeable? Else their interval is of a thing that does not exist."""
+        for name, words in _EXCHANGEABLE.items():
+            value = self.value(name)
+            if isinstance(value, Absent):
+                continue
+            drifts = [trend for group in self.by_campaign(name) if (trend := order_trend(group)) and not trend.steady]
+            if drifts:
+                most = max(drifts, key=lambda trend: abs(trend.change))
+                yield Note(DRIFT, f"{words} by {most.change:+.0%} from the first run to the last")
+            if value.modes:
+                told = " and ".join(f"{mode:,.0f}" if mode >= 100.0 else f"{mode:.3g}" for mode in value.modes)
+                yield Note(TWO_MODES, f"{words}: two modes, {told}")
 
     def _check_notes(self) -> Iterable[Note]:
         failed: Counter[str] = Counter()
@@ -228,6 +282,10 @@ def _flat(cell: Cell) -> Mapping[str, object]:
         flat[name] = estimate.value if estimate else None
         flat[f"{name}_low"] = estimate.low if estimate else None
         flat[f"{name}_high"] = estimate.high if estimate else None
+        if METRICS[name].direction is not Direction.NEITHER:
+            parts = spread(cell.by_campaign(name)) if estimate else None
+            flat[f"{name}_within"] = parts.within if parts else None
+            flat[f"{name}_between"] = parts.between if parts else None
         method = str(estimate.method) if estimate else method
     return flat | {
         "interval_method": method,

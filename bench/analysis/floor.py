@@ -8,13 +8,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.cells import Absent, Cell, Value
+from bench.analysis.cells import NOT_RECORDED, Absent, Cell, Value
 from bench.analysis.intervals import across_campaigns
 from bench.analysis.runs import RunRow
 from bench.records.schema import Environment
 
 COMMON = ("answer", "execute", "fsync")  # what the servers time that means the same of every system (`ServerSpec.view`)
-NOT_RECORDED = "n/a (not recorded)"  # by a campaign of before these facts were kept
 NO_SERVER = "n/a (no server)"
 OTHER_NETWORK = "n/a (network not measured)"
 

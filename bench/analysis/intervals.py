@@ -49,10 +49,12 @@ class Estimate:
     high: float
     method: Method
     runs: int
+    modes: tuple[float, ...] = ()  # the centres of two heaps into which the runs fall: `value` is then of no run
 
     def scaled(self, factor: float) -> "Estimate":
         """The same estimate in another unit."""
-        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.method, self.runs)
+        modes = tuple(mode * factor for mode in self.modes)
+        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.method, self.runs, modes)
 
     @property
     def has_confidence(self) -> bool:

@@ -8,6 +8,8 @@ CAUSE_WORDS = 8  # at most, so that the systems that it concerns fit beside it
 OUTCOMES = "Acquires without a lock are not in percentiles; raise the timeout"
 SMALL_SAMPLE = "Too few operations for a percentile; measure longer"
 FAILED = "Runs were left out"
+DRIFT = "Runs drift in their order; warm servers longer"
+TWO_MODES = "Runs fall into two modes; pin processors"
 
 # A self-check's name -> what it says where a run failed it: in a word or two for a cell, and as a note.
 CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(

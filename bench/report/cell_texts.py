@@ -34,12 +34,11 @@ def claimed_amplification(evidence: Evidence) -> str:
     return "; ".join(f"{formats.claimed_range(claim)}{formats.NO_BREAK}×" for claim in found) or NOTHING
 
 
-def ratio_text(value: Value, marks: tuple[int, ...], *, short: bool = False) -> Text:
-    """A ratio, with its bounds unless `short`."""
+def ratio_text(value: Value, marks: tuple[int, ...]) -> Text:
+    """A ratio with its bounds."""
     if isinstance(value, Absent):
         return Text(value.reason, marks, measured=False)
-    words = f"{formats.significant(value.value)}{formats.NO_BREAK}×" if short else formats.times_value(value)
-    return Text(words, marks)
+    return Text(formats.times_value(value), marks)
 
 
 def none_or_unlike(cells: tuple[Cell, ...]) -> Text:

@@ -7,7 +7,7 @@ says nothing about the service that it stands in for.
 from collections.abc import Iterable
 
 from bench.analysis import names
-from bench.analysis.cells import Absent
+from bench.analysis.cells import STALLS_NEEDED, Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.quantiles import FRACTIONS, carries
@@ -186,6 +186,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         f"{_unit(evidence)} ({told}).",
         "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "
         "is kept and left out of the numbers; a footnote says so.",
+        f"A percentile on fewer than {STALLS_NEEDED} separate stalls is not printed either: those are single events.",
         *method_sentences(evidence),
         "Rows differ in durability and topology, so nothing here is a ranking. An emulator is shown, never ranked.",
     )

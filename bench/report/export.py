@@ -16,7 +16,7 @@ from bench.report.hazard_page import hazards_page
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.markdown import claims_markdown, comparison_markdown
 from bench.report.page import comparison_page
-from bench.report.tidy import claims_csv, comparison_csv, runs_csv
+from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
 
 __all__ = ["MANIFEST", "PAGE", "export", "write_evidence"]
 
@@ -26,12 +26,12 @@ PAGE = "comparison.html"  # what a reader opens first
 def export(
     campaign: CampaignFolder | Path, target: Path, root: Path | None = None, hazards: HazardFolder | None = None
 ) -> list[Path]:
-    """Write comparison.{md,csv,html}, claims.{md,csv}, runs.csv, each figure as SVG, PDF and PNG, and MANIFEST.json.
+    """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure.
 
-    With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv and its figures. Makes `target` where it is
-    missing; replaces an earlier export that lies there; returns the files, sorted. `root` is the project's folder, for
-    its claims (default: found from the current folder). Raises StoreError or ClaimsError for damaged input, ReportError
-    where `target` is not lockbench's to write, or cannot be written.
+    Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures.
+    Makes `target` where it is missing; replaces an earlier export that lies there; returns the files, sorted. `root` is
+    the project's folder, for its claims (default: found from the current folder). Raises StoreError or ClaimsError for
+    damaged input, ReportError where `target` is not lockbench's to write, or cannot be written.
     """
     refuse_foreign(target)
     folder = campaign if isinstance(campaign, CampaignFolder) else CampaignFolder(campaign)
@@ -70,6 +70,8 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
         PAGE: (comparison_page(evidence, drawings, under_faults), every),
         "claims.md": (claims_markdown(evidence), judged),
         "claims.csv": (claims_csv(evidence), judged),
+        "cells.csv": (cells_csv(evidence), measured),
+        "curves.csv": (curves_csv(evidence), measured),
         "runs.csv": (runs_csv(evidence), measured),
     }
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}

@@ -48,14 +48,21 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
         return value.reason
     if binds:
         # The slowest run: "at most" must hold for every run that stands behind it.
-        return f"≤{NO_BREAK}{ms(value.high)} ({bound_words(binds)})"
+        return f"≤{NO_BREAK}{ms_alone(value, binds)} ({bound_words(binds)}{', two modes' if value.modes else ''})"
+    if value.modes:
+        return f"{ms_alone(value)} (two modes)"
     if value.runs == 1:
         return ms(value.value, digits)
     return f"{ms(value.value, digits)} [{ms(value.low)}{RANGE}{ms(value.high)}]"
 
 
 def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
-    """An estimate in µs as ms without its bounds; of an upper bound the end that every run stays below."""
+    """An estimate in µs as ms without its bounds: both modes where there are two, since the middle is of no run.
+
+    Of an upper bound the end that every run stays below.
+    """
+    if value.modes:
+        return " or ".join(ms(mode, 3) for mode in value.modes)
     return ms(value.high if binds else value.value)
 
 
@@ -63,6 +70,8 @@ def rate_value(value: Value, binds: Sequence[str] = ()) -> str:
     """A rate with its bounds; a lower bound is called by what binds, and has no upper one."""
     if isinstance(value, Absent):
         return value.reason
+    if value.modes and not binds:
+        return f"{' or '.join(whole(mode) for mode in value.modes)} (two modes)"
     if binds:
         # The lowest run: "at least" must hold for every run that stands behind it.
         return f"≥{NO_BREAK}{whole(value.low)} ({bound_words(binds)})"

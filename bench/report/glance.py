@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from bench.analysis.cells import NOT_MEASURED, Absent, Cell, amplification
+from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.tokens import events_that_lower
 from bench.report import formats
-from bench.report.cell_texts import claimed_amplification, claimed_number, none_or_unlike, ratio_text
+from bench.report.cell_texts import claimed_number, none_or_unlike
+from bench.report.contention_table import changed_hands
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.table_model import ABSENT, Footnotes, Pair, Property, Text
@@ -36,16 +37,8 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     yield _words(evidence, "clock_skew", "Sensitive to clocks", "", clock_sensitivity(evidence, notes))
     yield _words(evidence, "consensus", "Consensus required", "what had to agree here", _quorum(evidence))
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
-    amplified = {
-        system: Pair(claimed_amplification(evidence), _amplification(evidence, system, notes))
-        for system in evidence.headline
-    }
-    yield Property(
-        "contention_amplification",
-        "Contention amplification",
-        "p99 with contention by p99 without",
-        amplified,
-    )
+    contended = {system: Pair(NOTHING, _contended(evidence, system, notes)) for system in evidence.headline}
+    yield Property("contention", "Under contention", "mean acquire in ms, waiting included", contended)
 
 
 def _numbers(
@@ -74,7 +67,7 @@ def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
             return Text(p50.reason, notes.of(cells[0]), measured=False)
         binds = cells[0].latency_bounds
         high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
-        dash = f" {RANGE} " if isinstance(p99, Absent) else RANGE
+        dash = f" {RANGE} " if isinstance(p99, Absent) or p50.modes or p99.modes else RANGE
         most, told = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
         return Text(f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]))
 
@@ -155,8 +148,13 @@ def _capability_runs(evidence: Evidence, system: str) -> list[Mapping[str, str]]
     return [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
 
 
-def _amplification(evidence: Evidence, system: str, notes: Footnotes) -> Text:
-    contended, uncontended = (evidence.cells_for(system, workload) for workload in ("contended", "uncontended"))
-    if len(contended) != 1 or len(uncontended) != 1:
-        return none_or_unlike(contended if len(contended) > 1 else uncontended if contended else ())
-    return ratio_text(amplification(contended[0], uncontended[0]), notes.of(contended[0], uncontended[0]), short=True)
+def _contended(evidence: Evidence, system: str, notes: Footnotes) -> Text:
+    cells = evidence.cells_for(system, "contended")
+    if len(cells) != 1:
+        return none_or_unlike(cells)
+    mean = cells[0].value("acquire_us_mean")
+    if isinstance(mean, Absent):
+        return Text(mean.reason, notes.of(cells[0]), measured=False)
+    hands = changed_hands(cells[0]).partition(" [")[0]
+    told = f"; {hands} of grants changed hands" if hands else ""
+    return Text(f"{formats.ms_alone(mean, cells[0].latency_bounds)}{told}", notes.of(cells[0]))

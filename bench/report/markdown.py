@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from bench.analysis.evidence import Evidence
-from bench.report import costs, workloads_table
+from bench.report import contention_table, costs, curve_table, workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures import ALL, hazard_drawings
 from bench.report.hazard_markdown import hazard_parts
 from bench.report.limits import limits
 from bench.report.markdown_table import GENERATED, joined, safe, table
-from bench.report.table_model import Column, Comparison, Text
+from bench.report.table_model import Column, Comparison, LongRow, Text
 
 
 def comparison_markdown(evidence: Evidence) -> str:
@@ -62,6 +62,14 @@ def _comparison_parts(comparison: Comparison) -> Iterable[str]:
     yield f"## {workloads_table.TITLE}"
     yield workloads_table.EXPLANATION
     yield _workloads(comparison)
+    if who := contention_table.rows(comparison):
+        yield f"## {contention_table.TITLE}"
+        yield contention_table.EXPLANATION
+        yield table(contention_table.HEADER, [_line(row, cells) for row, cells in who])
+    if climbs := curve_table.rows(comparison):
+        yield f"## {curve_table.TITLE}"
+        yield curve_table.EXPLANATION
+        yield table(curve_table.HEADER, [_line(row, cells) for row, cells in climbs])
     yield "## What each row was measured on"
     yield _settings(comparison)
     yield "## How to read this"
@@ -148,6 +156,10 @@ def _workloads(comparison: Comparison) -> str:
         for row, (name, asked, p50, p99, rate, load) in workloads_table.rows(comparison)
     ]
     return table(workloads_table.HEADER, lines) if lines else "No workload was measured."
+
+
+def _line(row: LongRow, cells: Sequence[str | Text]) -> Sequence[str]:
+    return (row.title, *(_strong(cell) if isinstance(cell, Text) else cell for cell in cells))
 
 
 def _costs(comparison: Comparison) -> str:

@@ -5,13 +5,13 @@ from html import escape
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
-from bench.report import costs, workloads_table
+from bench.report import contention_table, costs, curve_table, workloads_table
 from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.figures.drawing import Drawing
 from bench.report.hazard_page import verdicts_html
 from bench.report.html_parts import bullets, figure_element, page, table, table_cell, table_of, tagged
-from bench.report.table_model import Column, Comparison
+from bench.report.table_model import Column, Comparison, Text
 
 _VERDICT_CLASSES = {
     Verdict.HOLDS: "holds",
@@ -41,6 +41,8 @@ def comparison_page(evidence: Evidence, drawings: Sequence[Drawing], under_fault
         "<h2>What becomes of the claims</h2>",
         _claims(evidence),
         _workloads(comparison),
+        _who_next(comparison),
+        _climbs(comparison),
         "<h2>What each row was measured on</h2>",
         _settings(comparison),
         "<h2>How to read this</h2>",
@@ -171,6 +173,20 @@ def _workloads(comparison: Comparison) -> str:
     lines = [(tagged(row.title, row.tags), *rest) for row, rest in workloads_table.rows(comparison)]
     words = escape(workloads_table.EXPLANATION).replace("`rate`", "<em>rate</em>")
     return f"<h2>{escape(workloads_table.TITLE)}</h2><p>{words}</p>{table(workloads_table.HEADER, lines)}"
+
+
+def _who_next(comparison: Comparison) -> str:
+    lines = [(tagged(row.title, row.tags), *rest) for row, rest in contention_table.rows(comparison)]
+    return _section(contention_table.TITLE, contention_table.EXPLANATION, contention_table.HEADER, lines)
+
+
+def _climbs(comparison: Comparison) -> str:
+    lines = [(tagged(row.title, row.tags), *rest) for row, rest in curve_table.rows(comparison)]
+    return _section(curve_table.TITLE, curve_table.EXPLANATION, curve_table.HEADER, lines)
+
+
+def _section(title: str, words: str, header: Sequence[str], lines: Sequence[Sequence[str | Text]]) -> str:
+    return f"<h2>{escape(title)}</h2><p>{escape(words)}</p>{table(header, lines)}" if lines else ""
 
 
 def costs_fragment(evidence: Evidence) -> str:

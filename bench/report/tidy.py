@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from bench.analysis.cells import Absent, Cell, Value, amplification
+from bench.analysis.cells import Absent, Cell, Value, amplification, cell_frame
+from bench.analysis.curves import curve
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.analysis.runs import run_frame
@@ -26,6 +27,28 @@ def comparison_csv(evidence: Evidence) -> str:
 def claims_csv(evidence: Evidence) -> str:
     """One row a claim and system, all claims, with the ids of the runs behind each verdict."""
     return to_csv(verdict_frame(evidence.judgements))
+
+
+def cells_csv(evidence: Evidence) -> str:
+    """One row a cell, all metrics with their bounds and, of several campaigns, both parts of their variation."""
+    return to_csv(cell_frame(evidence.cells))
+
+
+def curves_csv(evidence: Evidence) -> str:
+    """One row a saturation cell and number of clients."""
+    rows = [
+        {
+            "system": cell.system,
+            "workload_digest": cell.workload.digest,
+            "clients": point.clients,
+            **_numbers("pairs_per_s", point.pairs_per_s),
+            **_numbers("acquire_ms_p50", point.acquire_us["p50"], 1.0 / US_PER["ms"]),
+            **_numbers("acquire_ms_p99", point.acquire_us["p99"], 1.0 / US_PER["ms"]),
+        }
+        for cell in evidence.cells
+        for point in curve(cell)
+    ]
+    return to_csv(pd.DataFrame(rows))
 
 
 def runs_csv(evidence: Evidence) -> str:

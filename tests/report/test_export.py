@@ -21,6 +21,8 @@ FILES = {
     "comparison.html",
     "claims.md",
     "claims.csv",
+    "cells.csv",
+    "curves.csv",
     "runs.csv",
     *(f"{name}.{ending}" for name in FIGURES for ending in ("svg", "pdf", "png")),
 }
