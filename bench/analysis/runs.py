@@ -231,7 +231,7 @@ def _measured_row(
 def _bounds(plan: RunPlan, measured: Measured, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:
     """In the order of the words."""
     found = {_BOUND_BY_CHECK[check.name] for check in failures if check.name in _BOUND_BY_CHECK}
-    # Asked of the numbers, since records from before the check passed a lone client for want of anybody to queue behind.
+    # Asked of the numbers: the check of older records passed a lone client, for want of anybody to queue behind.
     if is_alone(plan, measured) and generator_share(measured) > GENERATOR_CPU_LIMIT:
         found.add(CLIENT)
     return tuple(word for word in (CLIENT, GENERATOR, MACHINE, CLIENTS) if word in found)
