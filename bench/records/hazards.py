@@ -194,6 +194,7 @@ class StaleWrite(_Record):
     order: int
     accepted: bool | None
     by_token: bool  # its token was below the highest that the resource had accepted: a fence could see it
+    read_by_next: bool = False  # accepted, and read by every later holder as it presented its token: nothing was lost
 
 
 class TokenFault(_Record):
@@ -231,6 +232,11 @@ class TrialChecked(_Record):
     @property
     def stale_refused(self) -> int:
         return sum(one.accepted is False for one in self.stale_writes)
+
+    @property
+    def late_read(self) -> int:
+        """Late writes, stale or overtaken, that did no harm: whoever held the key after them had read them."""
+        return sum(one.read_by_next for one in (*self.stale_writes, *self.overtaken_writes))
 
     @property
     def overtaken_accepted(self) -> int:

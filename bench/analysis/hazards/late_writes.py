@@ -9,6 +9,9 @@ late write that comes before it finds no greater token there, and is taken by th
 before, what it then writes overwrites an update: the fence was on, and an update is lost. It counts as what it is, a
 late write accepted with the fence on. `ahead_of_the_fence` says of how many that is the reason, and so what to do:
 present the token before the first read.
+
+Where it is, a late write may still be taken: before that read, which then sees it. Every later holder built on it, and
+no update is lost (`late_read` of the checker). It is counted nowhere as accepted, and told apart.
 """
 
 from collections.abc import Iterable
@@ -19,8 +22,8 @@ from bench.records.hazards import Presentation, Write
 
 
 def late_accepted(row: TrialRow) -> int:
-    """Late writes of one trial that the resource accepted."""
-    return row.checked.stale_accepted + row.checked.overtaken_accepted
+    """Late writes of one trial that the resource accepted, and that a later holder had not read."""
+    return row.checked.stale_accepted + row.checked.overtaken_accepted - row.checked.late_read
 
 
 def late_refused(row: TrialRow) -> int:
@@ -46,15 +49,16 @@ def ahead_of_the_fence(row: TrialRow) -> int:
     return sum(
         not any(order < one.order and other_ns > told_ns[one.grant] for order, other_ns in shown)
         for one in late
-        if one.accepted
+        if one.accepted and not one.read_by_next
     )
 
 
 def ahead_words(rows: Iterable[TrialRow]) -> str:
-    """How many there were, over some trials, and what closes the gap; "" where there were none."""
-    ahead = sum(ahead_of_the_fence(row) for row in rows)
-    if not ahead:
-        return ""
-    return (
+    """How many there were, over some trials, and what closes the gap; and how many did no harm. "" where none came."""
+    told = tuple(rows)
+    ahead, read = sum(map(ahead_of_the_fence, told)), sum(row.checked.late_read for row in told)
+    of_these = (
         f"{ahead} of these came before the resource had seen the new holder's token: present it before the first read"
     )
+    beside = f"{read} more came before the new holder's first read, which saw {'it' if read == 1 else 'them'}"
+    return "; ".join([*([of_these] if ahead else []), *([beside] if read else [])])

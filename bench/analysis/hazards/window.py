@@ -137,6 +137,8 @@ def outcome_of(row: TrialRow) -> PauseOutcome:
     """What came of one pause."""
     if accepted := late_accepted(row):
         return PauseOutcome.AHEAD if ahead_of_the_fence(row) == accepted else PauseOutcome.ACCEPTED
+    if row.checked.late_read:
+        return PauseOutcome.AHEAD
     if not row.checked.overlap_ns and not row.checked.stale_writes:
         return PauseOutcome.ONE_HOLDER
     return PauseOutcome.REFUSED if row.checked.stale_refused else PauseOutcome.UNSEEN

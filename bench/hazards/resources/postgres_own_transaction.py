@@ -2,7 +2,9 @@
 
 A write is part of the transaction that holds the lock. It counts when the lock is released, by COMMIT; where the
 server ends that transaction, for whatever reason, the row is rolled back with it, and nothing can be written in it any
-more. So there is no instant at which a holder has lost the lock and can still write (claim C56).
+more. So there is no instant at which a holder has lost the lock and can still write (claim C56). Nor is there a gap
+that a presented token would close: a presentation in the lock's transaction ends with it, and there is no late write to
+refuse. It is judged like any other all the same.
 """
 
 from typing import ClassVar

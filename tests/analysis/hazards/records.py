@@ -52,6 +52,7 @@ class Staged:
     overlap_ms: float = 0.0
     accepted: int = 0  # late writes, after the new holder's first
     ahead: int = 0  # late writes, accepted before it
+    read_by_next: bool = False  # did the new holder read those as it presented its token
     refused: int = 0
     unanswered: int = 0
     by_token: bool = True
@@ -173,7 +174,13 @@ def trial_of(name: str, staged: Staged) -> tuple[Trial, TrialChecked]:
         overlaps=(overlap,) if overlap_ns else (),
         overlap_ns=overlap_ns,
         stale_writes=tuple(
-            StaleWrite(grant=f"{name}-0", order=order, accepted=accepted, by_token=staged.by_token)
+            StaleWrite(
+                grant=f"{name}-0",
+                order=order,
+                accepted=accepted,
+                by_token=staged.by_token,
+                read_by_next=staged.read_by_next and order <= staged.ahead,
+            )
             for order, accepted in verdicts
         ),
         lost_updates=staged.lost_updates,

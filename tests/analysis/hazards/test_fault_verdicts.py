@@ -68,6 +68,15 @@ def test_one_that_came_before_the_new_holder_showed_its_token_counts_and_the_rea
     assert "first write" not in tokenless.reason
 
 
+def test_a_late_write_that_the_new_holder_read_did_no_harm_and_is_told_apart() -> None:
+    read = pause(fence=True, overlap_ms=600.0, ahead=1, by_token=False, read_by_next=True)
+    got = paused("redis", two_holders(True), two_holders(True), read)
+    assert got.verdict is HazardVerdict.WITH_FENCING
+    assert got.counted.stale_with == Count(0, 2)
+    assert "1 more came before the new holder's first read, which saw it" in got.reason
+    assert "present it" not in got.reason
+
+
 def test_a_fence_that_nothing_met_proves_nothing() -> None:
     got = paused("redis", two_holders(False))
     assert got.verdict is HazardVerdict.UNSAFE

@@ -22,6 +22,10 @@ class Chaos:
         dice = self.dice
         sizes = [self._choices.below(bound) for bound in (14, 14, 10, 6, 6)]
         beliefs = tuple(self._belief(number) for number in range(sizes[0]))
+        # Now and then earlier holders write and later ones present their tokens: by chance alone that is too rare.
+        told = sorted(beliefs, key=lambda belief: belief.from_ns)
+        half = (len(told) + 1) // 2
+        writers, readers = (told[:half], told[half - 1 :]) if dice.random() < 0.4 else (told, told)
         return Trial(
             name="chaos",
             parameters=dice.choice(_PARAMETERS),
@@ -30,9 +34,9 @@ class Chaos:
             ended_ns=self._instant(_LAST + 2, 2 * _LAST),
             asks=tuple(self._ask() for _ in range(sizes[2])),
             beliefs=beliefs,
-            writes=tuple(self._write(dice.choice(beliefs)) for _ in range(sizes[1] if beliefs else 0)),
+            writes=tuple(self._write(dice.choice(writers)) for _ in range(sizes[1] if beliefs else 0)),
             faults=tuple(self._fault() for _ in range(sizes[3])),
-            presentations=tuple(self._presentation(dice.choice(beliefs)) for _ in range(sizes[4] if beliefs else 0)),
+            presentations=tuple(self._presentation(dice.choice(readers)) for _ in range(sizes[4] if beliefs else 0)),
         )
 
     def _instant(self, low: int = 0, high: int = _LAST) -> int:

@@ -154,8 +154,17 @@ def _late_write(told: Told, choices: Choices, found_as: str, writer: Belief, arr
         order=order if arrives else 0,
         accepted=accepted if arrives else None,
         by_token=arrives and low,
+        read_by_next=arrives and accepted and _read_after(trial, writer, order),
     )
     return _added(trial, "writes", late), {found_as: (found,), "unknown": told.unknown + (not arrives)}
+
+
+def _read_after(trial: Trial, writer: Belief, order: int) -> bool:
+    """Did all that was accepted of later holders begin with a presentation, behind this order?"""
+    later = [one.grant for one in trial.beliefs if one.key == writer.key and one.from_ns > writer.from_ns]
+    of_grants = [[one for one in _judged(trial) if one.accepted and one.grant == grant] for grant in later]
+    firsts = [min(of_grant, key=lambda one: one.order) for of_grant in of_grants if of_grant]
+    return bool(firsts) and all(isinstance(one, Presentation) and one.order > order for one in firsts)
 
 
 def _judged(trial: Trial) -> list[Write | Presentation]:

@@ -86,15 +86,18 @@ def _overlap_ns(trial: Trial) -> int:
 
 
 def _stale(trial: Trial) -> list[StaleWrite]:
-    return _late(write for write in trial.writes if _succeeded(trial, write, write.sent_ns))
+    return _late(trial, (write for write in trial.writes if _succeeded(trial, write, write.sent_ns)))
 
 
 def _overtaken(trial: Trial) -> list[StaleWrite]:
     judged = [(write, write.judged_ns) for write in trial.writes if write.judged_ns is not None]
     return _late(
-        write
-        for write, judged_ns in judged
-        if _succeeded(trial, write, judged_ns) and not _succeeded(trial, write, write.sent_ns)
+        trial,
+        (
+            write
+            for write, judged_ns in judged
+            if _succeeded(trial, write, judged_ns) and not _succeeded(trial, write, write.sent_ns)
+        ),
     )
 
 
@@ -105,11 +108,31 @@ def _succeeded(trial: Trial, write: Write, before_ns: int) -> bool:
     )
 
 
-def _late(writes: Iterable[Write]) -> list[StaleWrite]:
+def _read_by_next(trial: Trial, write: Write) -> bool:
+    own = next(belief for belief in trial.beliefs if belief.grant == write.grant)
+    later = {one.grant for one in trial.beliefs if one.key == own.key and one.from_ns > own.from_ns}
+    accepted = [one for one in _attempts(trial) if one.accepted and one.grant in later]
+    if not write.accepted or not accepted:
+        return False
+    for grant in {one.grant for one in accepted}:
+        of_grant = [one for one in accepted if one.grant == grant]
+        first = min(one.order for one in of_grant)
+        if first <= write.order or any(isinstance(one, Write) and one.order == first for one in of_grant):
+            return False
+    return True
+
+
+def _late(trial: Trial, writes: Iterable[Write]) -> list[StaleWrite]:
     found = []
     for write in writes:
         by_token = write.accepted is not None and write.token is not None and write.token < write.highest_before
-        late = StaleWrite(grant=write.grant, order=write.order, accepted=write.accepted, by_token=by_token)
+        late = StaleWrite(
+            grant=write.grant,
+            order=write.order,
+            accepted=write.accepted,
+            by_token=by_token,
+            read_by_next=_read_by_next(trial, write),
+        )
         found.append((write.sent_ns, write.grant, write.order, str(write.accepted), by_token, late))
     return [entry[-1] for entry in sorted(found, key=lambda entry: entry[:-1])]
 

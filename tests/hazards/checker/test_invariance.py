@@ -34,14 +34,14 @@ def shifted(trial: Trial, by_ns: int) -> Trial:
 
 
 @settings(max_examples=500, deadline=None)
-@given(entropy(8), st.randoms(use_true_random=False))
+@given(entropy(9), st.randoms(use_true_random=False))
 def test_the_order_of_the_records_does_not_matter(choices: Choices, dice: random.Random) -> None:
     trial = Chaos(choices).trial()
     assert check_trial(shuffled(trial, dice)) == check_trial(trial)
 
 
 @settings(max_examples=300, deadline=None)
-@given(entropy(8), st.integers(-(10**9), 10**18))
+@given(entropy(9), st.integers(-(10**9), 10**18))
 def test_the_zero_of_the_clock_does_not_matter(choices: Choices, by_ns: int) -> None:
     trial = Chaos(choices).trial()
     found, found_later = check_trial(trial), check_trial(shifted(trial, by_ns))
@@ -53,7 +53,7 @@ def test_the_zero_of_the_clock_does_not_matter(choices: Choices, by_ns: int) -> 
 
 
 @settings(max_examples=300, deadline=None)
-@given(entropy(8))
+@given(entropy(9))
 def test_keys_do_not_meddle_with_one_another(choices: Choices) -> None:
     trial = Chaos(choices).trial()
     whole = check_trial(trial)

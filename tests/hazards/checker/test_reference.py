@@ -17,15 +17,16 @@ def test_any_history_is_judged_by_the_definitions() -> None:
     found_in: Counter[str] = Counter()
 
     @settings(max_examples=1_500, deadline=None)
-    @given(entropy(8))
+    @given(entropy(9))
     def as_defined(choices: Choices) -> None:
         trial = Chaos(choices).trial()
         found = check_trial(trial)
         assert found == reference.judged(trial)
         found_in.update(name for name, value in found if value)
+        found_in["late_read"] += found.late_read > 0
 
     as_defined()
-    of_writes = ("stale_writes", "overtaken_writes", "lost_updates")
+    of_writes = ("stale_writes", "overtaken_writes", "late_read", "lost_updates")
     for name in ("overlaps", *of_writes, "token_faults", "fence_faults", "never_served", "unknown"):
         assert found_in[name] >= 50, f"hardly any of these histories has {name}: this test compares nothing"
 
@@ -38,7 +39,7 @@ def test_a_spoilt_history_is_judged_by_the_definitions(choices: Choices, where: 
 
 
 @settings(max_examples=300, deadline=None)
-@given(entropy(8))
+@given(entropy(9))
 def test_every_overlap_is_covered(choices: Choices) -> None:
     """At most one overlap a grant is reported; a grant without one overlaps nothing that was told before it."""
     trial = Chaos(choices).trial()

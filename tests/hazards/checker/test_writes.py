@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.hazards.checker import check_trial
-from bench.records.hazards import Write
+from bench.records.hazards import Presentation, Write
 from tests.hazards.checker.records import belief, presentation, trial, unanswered, write
 
 TWO = (belief("a", 0, None), belief("b", 10, 20))
@@ -69,6 +69,36 @@ def test_a_write_sent_in_time_and_judged_after_the_next_grant_is_overtaken() -> 
     both = [write("a", 5, judged_ns=12), write("a", 5, judged_ns=13, order=2, accepted=False, token=1)]
     checked = check_trial(trial(beliefs=TWO, writes=both))
     assert (checked.overtaken_accepted, checked.overtaken_refused, checked.stale_writes) == (1, 1, ())
+
+
+def test_a_late_write_that_every_later_holder_read_did_no_harm() -> None:
+    """A late write that comes before the presentation is taken by any fence. The next holder reads it in that step."""
+    beliefs = (*TWO, belief("c", 30, 40))
+
+    def read(order: int, *others: Write | Presentation, accepted: bool = True) -> bool:
+        late = write("a", 11, order=order, accepted=accepted)
+        checked = check_trial(
+            trial(
+                beliefs=beliefs,
+                writes=[late, *(one for one in others if isinstance(one, Write))],
+                presentations=[one for one in others if isinstance(one, Presentation)],
+            )
+        )
+        (found,) = checked.stale_writes
+        assert checked.late_read == found.read_by_next
+        return found.read_by_next
+
+    assert not read(1), "nobody came after it"
+    assert read(1, presentation("b", 12, order=2))
+    assert read(1, presentation("b", 12, order=2), write("b", 13, order=3))
+    assert not read(2, presentation("b", 12, order=1)), "it came behind the new holder's read"
+    assert not read(1, write("b", 13, order=2)), "when that one had read, nobody knows"
+    assert not read(1, write("b", 13, order=2), presentation("b", 14, order=3))
+    assert not read(1, presentation("b", 12, order=2), accepted=False)
+    assert read(1, presentation("c", 31, order=2)), "the next one never came to the resource"
+    assert not read(2, presentation("b", 12, order=1), presentation("c", 31, order=3))
+    assert not read(1, presentation("b", 12, order=2, accepted=False)), "what is refused reads nothing"
+    assert read(2, presentation("a", 5, order=1), presentation("b", 12, order=3)), "its own came before"
 
 
 def test_an_update_is_lost_when_another_value_was_read() -> None:
