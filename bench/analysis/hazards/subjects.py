@@ -115,6 +115,11 @@ def _nodes_jumped(row: TrialRow) -> str:
     return f"{row.parameter('nodes_jumped', 0)} of {nodes_held(row)} held nodes ahead"
 
 
+def _rate_of_drift(row: TrialRow) -> str:
+    drifting = f"{row.parameter('nodes_drifting', 0)} of {nodes_held(row)} held nodes"
+    return f"{drifting} fast by {row.parameter('rate_percent', 0)} %"
+
+
 def _who_stalled(row: TrialRow) -> str:
     return str(row.parameter("who", ""))
 
@@ -219,6 +224,12 @@ SUBJECTS: Mapping[str, Subject] = {
         unavailable=harms.never,
         variant=_nodes_jumped,
         searched=True,
+    ),
+    "redlock-drift": _subject(
+        "clock drift of the servers",
+        unexposed=exposure.servers_drifted,
+        unavailable=harms.never,
+        variant=_rate_of_drift,
     ),
     "client-clock": _subject(
         "clock of a client wrong",

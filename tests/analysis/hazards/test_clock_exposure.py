@@ -55,6 +55,19 @@ def test_a_jump_near_the_end_of_the_validity_needs_to_be_no_longer_than_what_is_
 
 @pytest.mark.parametrize("shown", [False, True])
 @pytest.mark.parametrize(
+    ("percent", "exposed"), [(0.1, False), (0.9, False), (1.0, False), (1.1, True), (2.0, True), (-2.0, False)]
+)
+def test_clocks_that_run_fast_count_once_they_gain_more_than_is_left(
+    percent: float, exposed: bool, shown: bool
+) -> None:
+    """Of ten seconds 102 ms are set aside, and 5 are left: 107 ms in 9.9 s are 1.08 %."""
+    measures = {"rate_percent": percent, "held_ms": 9_893.0, "remaining_validity_ms": 5.0, "drift_ms": 102.0}
+    drifting = Staged({"nodes_held": 3}, measures, ttl_ms=10_000, overlap_ms=4.0 * shown)
+    assert clock_exposure.servers_drifted(row_of("redlock-drift", "redlock", drifting)) is exposed
+
+
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize(
     ("system", "whose", "by_ms", "exposed"),
     [
         ("dynamodb-client-clock", "contender", 1_500, True),
