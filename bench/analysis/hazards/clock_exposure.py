@@ -22,9 +22,11 @@ def servers_ahead(row: TrialRow) -> bool:
 
 
 def servers_drifted(row: TrialRow) -> bool:
-    """Did clocks that judge the lease run ahead, while it lasted, by more than what was left of it?"""
+    """Did clocks that judge the lease run ahead, while it lasted, by more than what was left of it? And had the other
+    client its answer while the holder's validity lasted?"""
     rate_percent, held_ms = row.measure("rate_percent") or 0.0, row.measure("held_ms") or 0.0
-    return _judged_by_servers(row) and rate_percent / 100.0 * held_ms > left_ms(row)
+    in_time = (row.measure("remaining_validity_ms") or 0.0) > 0.0
+    return in_time and _judged_by_servers(row) and rate_percent / 100.0 * held_ms > left_ms(row)
 
 
 def servers_back_after_crash(row: TrialRow) -> bool:

@@ -178,6 +178,13 @@ SUBJECTS: Mapping[str, Subject] = {
         unexposed=exposure.struck("kill"),
         unavailable=harms.never_recovered,
     ),
+    "crash-and-failover": _subject(
+        "crash of the holder, then a failover",
+        Hazard.AVAILABILITY,
+        unexposed=exposure.struck("kill"),
+        unavailable=harms.never_recovered,
+        variant=lambda row: str(row.parameter("failover", "")),
+    ),
     "late-release": _subject(
         "late release",
         Hazard.FREED_FOR_ANOTHER,

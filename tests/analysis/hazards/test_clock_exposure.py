@@ -1,5 +1,7 @@
 """Which trials of clocks could have shown harm: by what was staged, whatever came of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.analysis.hazards import clock_exposure
@@ -64,6 +66,8 @@ def test_clocks_that_run_fast_count_once_they_gain_more_than_is_left(
     measures = {"rate_percent": percent, "held_ms": 9_893.0, "remaining_validity_ms": 5.0, "drift_ms": 102.0}
     drifting = Staged({"nodes_held": 3}, measures, ttl_ms=10_000, overlap_ms=4.0 * shown)
     assert clock_exposure.servers_drifted(row_of("redlock-drift", "redlock", drifting)) is exposed
+    late = replace(drifting, measures={**measures, "remaining_validity_ms": -0.1})
+    assert not clock_exposure.servers_drifted(row_of("redlock-drift", "redlock", late))
 
 
 @pytest.mark.parametrize("shown", [False, True])

@@ -303,6 +303,7 @@ def test_ten_ms_against_the_smallest_jumps_that_broke(jumps: list[Staged], verdi
 def drift(percent: float, broke: bool, ttl_ms: int = 10_000, nodes: int = 1, held: int = 3) -> Staged:
     return Staged(
         {"rate_percent": percent, "nodes_held": held, "nodes_drifting": nodes, "ttl_ms": ttl_ms},
+        {"remaining_validity_ms": 5.0},
         ttl_ms=ttl_ms,
         overlap_ms=4.0 * broke,
         token=False,
