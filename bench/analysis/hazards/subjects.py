@@ -116,8 +116,10 @@ def _nodes_jumped(row: TrialRow) -> str:
 
 
 def _rate_of_drift(row: TrialRow) -> str:
-    drifting = f"{row.parameter('nodes_drifting', 0)} of {nodes_held(row)} held nodes"
-    return f"{drifting} fast by {row.parameter('rate_percent', 0)} %"
+    fast = f"fast by {row.parameter('rate_percent', 0)} %"
+    if row.capability_ms("nodes") == 1:
+        return fast
+    return f"{row.parameter('nodes_drifting', 0)} of {nodes_held(row)} held nodes {fast}"
 
 
 def _who_stalled(row: TrialRow) -> str:
