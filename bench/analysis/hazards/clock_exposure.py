@@ -22,9 +22,11 @@ def servers_ahead(row: TrialRow) -> bool:
 
 
 def servers_drifted(row: TrialRow) -> bool:
-    """Did clocks that judge the lease run ahead, while it lasted, by more than what was left of it?"""
+    """Did clocks that judge the lease run ahead, while it lasted, by more than what was left of it? And had the other
+    client its answer while the holder's validity lasted?"""
     rate_percent, held_ms = row.measure("rate_percent") or 0.0, row.measure("held_ms") or 0.0
-    return _judged_by_servers(row) and rate_percent / 100.0 * held_ms > left_ms(row)
+    in_time = (row.measure("remaining_validity_ms") or 0.0) > 0.0
+    return in_time and _judged_by_servers(row) and rate_percent / 100.0 * held_ms > left_ms(row)
 
 
 def servers_back_after_crash(row: TrialRow) -> bool:
@@ -66,10 +68,10 @@ def longest_ms(row: TrialRow) -> float:
 
 
 def left_ms(row: TrialRow) -> float:
-    """What was at least left of the lease on the servers when another client had its answer: of the holder's validity,
-    and what that sets aside. Where nobody measured it, all that a lease may last."""
-    left, aside = row.measure("remaining_validity_ms"), row.measure("drift_ms")
-    return longest_ms(row) if left is None or aside is None else left + aside
+    """What was at least left to the holder when another client had its answer. Where nobody measured it, all that a
+    lease may last. What a lock sets aside for clocks does not count: whether that is enough is on trial."""
+    left = row.measure("remaining_validity_ms")
+    return longest_ms(row) if left is None else left
 
 
 def _judged_by_servers(row: TrialRow) -> bool:

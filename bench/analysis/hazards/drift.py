@@ -49,10 +49,11 @@ class DriftRow:
 
 
 def drift_rows(trials: Iterable[TrialRow]) -> tuple[DriftRow, ...]:
-    """One row for each combination, by system, TTL and nodes."""
+    """One row for each combination, by system, TTL and nodes. A contender that had its answer when the validity of the
+    holder was over shows nothing."""
     groups: dict[tuple[str, int, int, int], list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SCENARIO:
+        if row.scenario == SCENARIO and (row.measure("remaining_validity_ms") or 0.0) > 0.0:
             key = (row.system, row.ttl_ms, nodes_held(row), int(row.parameter("nodes_drifting", 0)))
             groups.setdefault(key, []).append(row)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))

@@ -60,11 +60,18 @@ class HazardEvidence:
 
     @cached_property
     def recovery_points(self) -> tuple[RecoveryPoint, ...]:
-        return recovery_points(self.trials)
+        """Of crashes alone: no other server was lost with the holder."""
+        return tuple(point for point in recovery_points(self.trials) if not point.failover)
+
+    @cached_property
+    def recovery_points_with_failover(self) -> tuple[RecoveryPoint, ...]:
+        """Of crashes after which the leader or primary was lost too."""
+        return tuple(point for point in recovery_points(self.trials) if point.failover)
 
     @cached_property
     def recovery(self) -> tuple[RecoveryRow, ...]:
-        return recovery_rows(self.recovery_points)
+        """With and without a failover."""
+        return recovery_rows((*self.recovery_points, *self.recovery_points_with_failover))
 
     @cached_property
     def tolerance(self) -> tuple[ToleranceRow, ...]:

@@ -89,6 +89,13 @@ def servers_ahead(row: TrialRow) -> str:
     return clock_exposure.why_not_by_servers(row) or clock_exposure.TOO_SHORT
 
 
+def servers_drifted(row: TrialRow) -> str:
+    """The servers' clocks, running ahead of a live holder's lease while it lasts."""
+    if clock_exposure.servers_drifted(row):
+        return ""
+    return clock_exposure.why_not_by_servers(row) or "it gained no more than was left of the lease"
+
+
 def servers_back_after_crash(row: TrialRow) -> str:
     """The servers' clocks, back while a dead holder's lease runs."""
     if clock_exposure.servers_back_after_crash(row):

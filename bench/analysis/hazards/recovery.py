@@ -1,4 +1,8 @@
-"""Crash recovery: how long after the holder was killed another client had the lock, against the TTL."""
+"""Crash recovery: how long after the holder was killed another client had the lock, against the TTL.
+
+Also where the server that decides was lost right after the holder: a new leader does not know how much of a lease was
+left, and may start it anew.
+"""
 
 import math
 import statistics
@@ -12,6 +16,7 @@ from bench.analysis.intervals import across_runs
 from bench.analysis.quantiles import carries
 
 SCENARIO = "crash-recovery"
+WITH_FAILOVER = "crash-and-failover"
 P95 = 0.95
 NEVER_MS = -1.0  # how a scenario says that no grant came
 
@@ -26,6 +31,7 @@ class RecoveryPoint:
     ttl_ms: int
     recovery_ms: float | None
     allowed_ms: float  # the TTL, and what a lease may outlive it by design
+    failover: str = ""  # when the leader was lost: "at once", "half a TTL later"; "": it was not
 
     @property
     def by_ttl(self) -> float | None:
@@ -68,10 +74,11 @@ class Excess:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRow:
-    """One system and TTL across runs."""
+    """One system and TTL, without a failover or with one at that time, across runs."""
 
     system: str
     ttl_ms: int
+    failover: str
     recovery_ms: Value
     by_ttl: float | None  # median of recovery by TTL; None where it never recovered
     longest_ms: float | None
@@ -82,14 +89,14 @@ class RecoveryRow:
 
 def recovery_points(trials: Iterable[TrialRow]) -> tuple[RecoveryPoint, ...]:
     """One point a trial, in the order of the trials."""
-    return tuple(_point(row) for row in trials if row.scenario == SCENARIO)
+    return tuple(_point(row) for row in trials if row.scenario in (SCENARIO, WITH_FAILOVER))
 
 
 def recovery_rows(points: Iterable[RecoveryPoint]) -> tuple[RecoveryRow, ...]:
-    """One row for each system and TTL, in table order."""
-    groups: dict[tuple[str, int], list[RecoveryPoint]] = {}
+    """One row for each system, TTL and failover, in table order: those without one first."""
+    groups: dict[tuple[str, int, str], list[RecoveryPoint]] = {}
     for point in points:
-        groups.setdefault((point.system, point.ttl_ms), []).append(point)
+        groups.setdefault((point.system, point.ttl_ms, point.failover), []).append(point)
     return tuple(_row(*key, groups[key]) for key in sorted(groups, key=lambda key: (names.position(key[0]), key)))
 
 
@@ -102,10 +109,11 @@ def _point(row: TrialRow) -> RecoveryPoint:
         ttl_ms=row.ttl_ms,
         recovery_ms=None if told is None or told < 0.0 else told,
         allowed_ms=row.ttl_ms + row.capability_ms("ttl_granularity_ms"),
+        failover=str(row.parameter("failover", "")) if row.scenario == WITH_FAILOVER else "",
     )
 
 
-def _row(system: str, ttl_ms: int, points: list[RecoveryPoint]) -> RecoveryRow:
+def _row(system: str, ttl_ms: int, failover: str, points: list[RecoveryPoint]) -> RecoveryRow:
     by_run: dict[str, list[float]] = {}
     for point in points:
         if point.recovery_ms is not None:
@@ -118,6 +126,7 @@ def _row(system: str, ttl_ms: int, points: list[RecoveryPoint]) -> RecoveryRow:
     return RecoveryRow(
         system=system,
         ttl_ms=ttl_ms,
+        failover=failover,
         recovery_ms=value,
         by_ttl=statistics.median(found) / ttl_ms if found else None,
         longest_ms=max(found, default=None),

@@ -115,6 +115,13 @@ def _nodes_jumped(row: TrialRow) -> str:
     return f"{row.parameter('nodes_jumped', 0)} of {nodes_held(row)} held nodes ahead"
 
 
+def _rate_of_drift(row: TrialRow) -> str:
+    fast = f"fast by {row.parameter('rate_percent', 0)} %"
+    if row.capability_ms("nodes") == 1:
+        return fast
+    return f"{row.parameter('nodes_drifting', 0)} of {nodes_held(row)} held nodes {fast}"
+
+
 def _who_stalled(row: TrialRow) -> str:
     return str(row.parameter("who", ""))
 
@@ -173,6 +180,13 @@ SUBJECTS: Mapping[str, Subject] = {
         unexposed=exposure.struck("kill"),
         unavailable=harms.never_recovered,
     ),
+    "crash-and-failover": _subject(
+        "crash of the holder, then a failover",
+        Hazard.AVAILABILITY,
+        unexposed=exposure.struck("kill"),
+        unavailable=harms.never_recovered,
+        variant=lambda row: str(row.parameter("failover", "")),
+    ),
     "late-release": _subject(
         "late release",
         Hazard.FREED_FOR_ANOTHER,
@@ -219,6 +233,12 @@ SUBJECTS: Mapping[str, Subject] = {
         unavailable=harms.never,
         variant=_nodes_jumped,
         searched=True,
+    ),
+    "redlock-drift": _subject(
+        "clock drift of the servers",
+        unexposed=exposure.servers_drifted,
+        unavailable=harms.never,
+        variant=_rate_of_drift,
     ),
     "client-clock": _subject(
         "clock of a client wrong",

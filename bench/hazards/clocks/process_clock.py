@@ -47,14 +47,15 @@ class ProcessClock:
         at = stub.slot_at(carried[stub.SELECTOR])
         return stub.offset_us(carried[at : at + stub.SLOT_BYTES])
 
-    def set(self, offset_us: int) -> None:
-        """Tell the true time plus `offset_us` from now on. Only the first time halts the process, for a moment."""
-        image = self._image()
+    def set(self, offset_us: int, rate: float = 0.0, start_us: int = 0) -> None:
+        """Tell the true time plus `offset_us` from now on, and plus `rate` of the time since `start_us`, an instant of
+        the machine's wall clock. Only the first time halts the process, for a moment."""
+        image, slot = self._image(), stub.slot(offset_us, rate, start_us)
         if not self._is_changed(image):
-            self._change(offset_us)
+            self._change(slot)
             return
         following = (image[self._vdso.room + stub.SELECTOR] + 1) % stub.SLOTS
-        self._write(self._vdso.room + stub.slot_at(following), stub.slot(offset_us))
+        self._write(self._vdso.room + stub.slot_at(following), slot)
         self._write(self._vdso.room + stub.SELECTOR, bytes([following]))
 
     def restore(self) -> None:
@@ -64,7 +65,7 @@ class ProcessClock:
                 for entry in self._entries.values():
                     self._write(entry, self._vdso.image[entry : entry + stub.JUMP_BYTES])
 
-    def _change(self, offset_us: int) -> None:
+    def _change(self, slot: bytes) -> None:
         """Make the first five bytes of each function a jump to ours, once no thread has begun and not yet passed them.
 
         A thread that is further on finishes the kernel's function, which is as it was from there on. What is not seen
@@ -77,7 +78,7 @@ class ProcessClock:
         while True:
             with halted(self.pid):
                 if begun.isdisjoint(instructions(self.pid)):
-                    self._write(self._vdso.room, stub.block(offset_us, self._clocks))
+                    self._write(self._vdso.room, stub.block(slot, self._clocks))
                     for entry, jump in self._jumps().items():
                         self._write(entry, jump)
                     return

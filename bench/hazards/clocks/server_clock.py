@@ -1,6 +1,8 @@
-"""The wall clock of a running server: set wrong and put right again, without a restart and for this server alone."""
+"""The wall clock of a running server: set wrong, or made to run fast, and put right again; without a restart, and for
+this server alone."""
 
 import math
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -15,6 +17,7 @@ from bench.servers.process import ProcessId
 from bench.servers.state import NodeState
 
 OFFSET_MS_MAX = 20 * 365 * 86_400_000  # 20 years: no server's time may come near the beginning of the epoch
+RATE_MAX = 0.5  # faster or slower than that no oscillator runs, and a slow clock still goes forward
 
 
 class ServerClock:
@@ -57,6 +60,16 @@ class ServerClock:
         offset_us = round(offset_ms * 1_000)
         self._for_all(lambda clock: clock.set(offset_us))
         self._offset_us = offset_us
+
+    def drift(self, rate: float) -> int:
+        """Run fast by this share from the machine's time on, without a step (slow, where negative). Returns the instant
+        of the machine's wall clock at which it begins, in µs."""
+        if not abs(rate) <= RATE_MAX:
+            raise ValueError(f"rate is {rate}: it lies between ±{RATE_MAX}")
+        start_us = time.time_ns() // 1_000
+        self._for_all(lambda clock: clock.set(0, rate, start_us))
+        self._offset_us = 0
+        return start_us
 
     def back(self) -> None:
         """The machine's time again."""

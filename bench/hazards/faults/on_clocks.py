@@ -1,8 +1,8 @@
-"""Steps of the wall clock of running servers and clients, and a client's machine suspended. No other process's clock is
-touched."""
+"""Wall clocks of running servers and clients that step or run fast, and a client's machine suspended. No other
+process's clock is touched."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from bench.hazards.lab.servers import LabServers
 from bench.hazards.timeline import now_ns
 
 CLIENT_WITHIN_MS = 50.0  # two looks at two clocks of one actor are not at one instant
+_RATE_SEEN_OVER_S = 0.2  # a rate is seen by two looks; the second of the pair that counts comes at the fault's end
 
 
 class ClockNotSeen(LockbenchError):
@@ -30,36 +31,73 @@ def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFor
     In force once each server tells the new time itself; over once each tells the machine's time again. A server that
     died in between has no clock to set back.
     """
-    servers = servers_of(scene)
-    names = nodes_of(servers, target, arguments)
     by_ms = float(arguments["by_ms"])
-    clocks = {name: ServerClock.of(servers.state(name)) for name in names}
+    clocks = _Clocks(scene, target, arguments)
+    clocks.change(lambda clock: clock.step(by_ms))
+    told = _seen(scene, clocks.servers, clocks.names, by_ms)
+    return InForce(now_ns(), told, clocks.put_right, by_ms, "ms", ", ".join(clocks.names))
 
-    def remove() -> None:
-        with ExitStack() as every:  # each is tried, also after another has failed
-            for clock in clocks.values():
-                every.callback(clock.remove)
 
-    # From here on `mend` sets them back, whatever becomes of this trial; `over` takes that off the list again.
-    servers.on_mend.append(remove)
-    try:
-        for clock in clocks.values():
-            clock.back()  # the halt that the first change needs comes before the step, not between two servers' steps
-        for clock in clocks.values():
-            clock.step(by_ms)
-    except ProcessLookupError as gone:
-        raise ClockNotSeen(f"a server ended before its clock was stepped: {gone}") from gone
-    told = _seen(scene, servers, names, by_ms)
+def clock_drift(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
+    """Let the wall clock of servers run fast by `percent` (slow, where negative), as a bad oscillator or a daemon that
+    slews does: no step, and a gain that grows.
+
+    In force once each server has told, twice, how much it gained; they are asked once more at the end, and that is the
+    note `clock_drift`.
+    """
+    percent = float(arguments["percent"])
+    clocks = _Clocks(scene, target, arguments)
+    started_us: list[int] = []  # in node order
+    clocks.change(lambda clock: started_us.append(clock.drift(percent / 100.0)))
+    starts = dict(zip(clocks.names, started_us, strict=True))
+    _gained(scene, clocks.servers, starts, percent)
+    time.sleep(_RATE_SEEN_OVER_S)  # pace: the time over which a gain is to be seen
+    told = _gained(scene, clocks.servers, starts, percent)
 
     def over() -> int:
+        alive = {name: starts[name] for name in clocks.alive}
+        scene.notes["clock_drift"] = _gained(scene, clocks.servers, alive, percent)
+        return clocks.put_right()
+
+    return InForce(now_ns(), told, over, percent, "%", ", ".join(clocks.names))
+
+
+class _Clocks:
+    """The clocks of the servers that a fault names, until they are put right."""
+
+    def __init__(self, scene: Scene, target: str, arguments: Mapping[str, Any]) -> None:
+        self._scene = scene
+        self.servers = servers_of(scene)
+        self.names = nodes_of(self.servers, target, arguments)
+        self._clocks = {name: ServerClock.of(self.servers.state(name)) for name in self.names}
+
+    @property
+    def alive(self) -> list[str]:
+        return [name for name in self.names if self._clocks[name].process.alive()]
+
+    def change(self, change: Callable[[ServerClock], object]) -> None:
+        """Change each. From here on `mend` sets them back, whatever becomes of this trial."""
+        self.servers.on_mend.append(self._remove)
+        try:
+            for clock in self._clocks.values():
+                clock.back()  # the halt that the first change needs comes before it, not between two servers' changes
+            for clock in self._clocks.values():
+                change(clock)
+        except ProcessLookupError as gone:
+            raise ClockNotSeen(f"a server ended before its clock was changed: {gone}") from gone
+
+    def put_right(self) -> int:
+        """The machine's time again, as each server says that is left. The instant at which that began."""
         ended_ns = now_ns()
-        remove()
-        servers.on_mend.remove(remove)
-        alive = [name for name in names if clocks[name].process.alive()]
-        _seen(scene, servers, alive, 0.0)
+        self._remove()
+        self.servers.on_mend.remove(self._remove)
+        _seen(self._scene, self.servers, self.alive, 0.0)
         return ended_ns
 
-    return InForce(now_ns(), told, over, by_ms, "ms", ", ".join(names))
+    def _remove(self) -> None:
+        with ExitStack() as every:  # each is tried, also after another has failed
+            for clock in self._clocks.values():
+                every.callback(clock.remove)
 
 
 def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -133,3 +171,17 @@ def _seen(scene: Scene, servers: LabServers, names: Sequence[str], offset_ms: fl
         if not seen.agrees_with(offset_ms):
             raise ClockNotSeen(f"{name} was set {offset_ms:+g} ms off, and is {seen}")
     return "; ".join(f"{name} is {seen}" for name, seen in told.items())
+
+
+def _gained(scene: Scene, servers: LabServers, starts: Mapping[str, int], percent: float) -> str:
+    """How much each server's clock has gained since it began to run fast. Raises ClockNotSeen if it is another rate."""
+    told = []
+    for name, start_us in starts.items():
+        asked_ms = time.time_ns() / 1e6 - start_us / 1e3
+        seen = seen_offset(str(scene.values["system"]), servers.state(name))
+        answered_ms = time.time_ns() / 1e6 - start_us / 1e3
+        least_ms, most_ms = sorted((percent / 100.0 * asked_ms, percent / 100.0 * answered_ms))
+        if not (seen.least_ms <= most_ms and seen.most_ms >= least_ms):
+            raise ClockNotSeen(f"{name} was to gain {percent:g} % for {answered_ms:.0f} ms, and is {seen}")
+        told.append(f"{name} is {seen}, after {answered_ms:.0f} ms")
+    return "; ".join(told)

@@ -24,4 +24,5 @@ FAULTS: Mapping[str, Strike] = {
     "replication_cut": on_clusters.replication_cut,
     "failover": on_clusters.failover,
     "clock_jump": on_clocks.clock_jump,
+    "clock_drift": on_clocks.clock_drift,
 }

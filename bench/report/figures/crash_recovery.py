@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.recovery import SCENARIO, RecoveryPoint
+from bench.analysis.hazards.recovery import SCENARIO, WITH_FAILOVER, RecoveryPoint
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -29,13 +29,16 @@ _LEFT_IN, _PLOT_IN = 0.88, 4.35
 _UPPER_IN, _LOWER_IN, _GAP_IN = 2.1, 1.3, 0.2
 _DODGE_POINTS = 6.0  # systems stand beside each other: most of them lie on one line
 _LATE = 1.1  # by more than a tenth of the TTL: later than any asking costs
+_LEADER_LOST = "x"
 _NOTHING = "Nothing to draw: no run of this campaign killed a holder and counts."
 
 
 def crash_recovery(hazards: HazardEvidence) -> Drawing:
-    """Draw every counted trial that killed a holder. One that nobody followed stands at the top edge, as an arrow."""
+    """Draw every counted trial that killed a holder; those in which the leader or primary was lost as well are crosses.
+    One that nobody followed stands at the top edge, as an arrow."""
     points = hazards.recovery_points
-    systems = sorted({point.system for point in points}, key=lambda name: (names.position(name), name))
+    every = [*points, *hazards.recovery_points_with_failover] if points else []
+    systems = sorted({point.system for point in every}, key=lambda name: (names.position(name), name))
     title, caption = _title(points), _caption(hazards)
     with house_style():
         below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
@@ -46,10 +49,10 @@ def crash_recovery(hazards: HazardEvidence) -> Drawing:
         if points:
             lower = _place(figure, below_in, _LOWER_IN)
             upper = _place(figure, below_in + _LOWER_IN + _GAP_IN, _UPPER_IN)
-            _seconds(upper, points)
-            _by_ttl(lower, points)
+            _seconds(upper, every)
+            _by_ttl(lower, every)
             lower.set_xlim(upper.get_xlim())
-            for point in points:
+            for point in every:
                 shift = _DODGE_POINTS * (systems.index(point.system) - (len(systems) - 1) / 2.0)
                 _mark(upper, point, None if point.recovery_ms is None else point.recovery_ms / 1_000.0, shift)
                 _mark(lower, point, point.by_ttl, shift)
@@ -57,7 +60,7 @@ def crash_recovery(hazards: HazardEvidence) -> Drawing:
         else:
             figure.text(0.1 / _WIDTH_IN, 0.6, _NOTHING, fontsize=8.5)
     return lab_drawing(
-        "crash_recovery", title, caption, dict.fromkeys(point.run_id for point in points), hazards, figure
+        "crash_recovery", title, caption, dict.fromkeys(point.run_id for point in every), hazards, figure
     )
 
 
@@ -112,13 +115,14 @@ def _ttl_axis(axes: Axes, ttls: Sequence[float]) -> None:
 def _mark(axes: Axes, point: RecoveryPoint, y: float | None, shift_points: float) -> None:
     """Where nobody got the lock after the crash, an arrow at the top edge."""
     style = look(point.system)
+    marker = _LEADER_LOST if point.failover else style.marker
     low, high = axes.get_ylim()
     top = high / (high / low) ** 0.07 if axes.get_yscale() == "log" else high - 0.07 * (high - low)
     axes.plot(
         [point.ttl_ms / 1_000.0],
         [top if y is None else y],
         linestyle="none",
-        marker="$\u2191$" if y is None else style.marker,
+        marker="$\u2191$" if y is None else marker,
         color=style.colour,
         markerfacecolor=style.colour if y is None else style.face,
         markersize=9 if y is None else 5.5,
@@ -172,6 +176,9 @@ def _words(hazards: HazardEvidence, system: str) -> str:
         else:
             told.append("no TTL: free when its")
             told.append(f"connection ends, \u2264{NO_BREAK}{formats.significant(high)}{NO_BREAK}ms")
+    lost = [point.by_ttl for point in hazards.recovery_points_with_failover if point.system == system and point.by_ttl]
+    if lost:
+        told.append(f"\u00d7 leader lost too: \u2264{NO_BREAK}{max(lost):.2f} TTL")
     if len(mine) > len(found):
         told.append(f"no grant after the crash in {len(mine) - len(found)} of {len(mine)}")
     return "\n".join(told)
@@ -192,7 +199,8 @@ def _caption(hazards: HazardEvidence) -> str:
     points = hazards.recovery_points
     if not points:
         return f"{_NOTHING} {lab_words(hazards)}"
-    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in points), (SCENARIO,))
+    every = (*points, *hazards.recovery_points_with_failover)
+    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in every), (SCENARIO, WITH_FAILOVER))
     allowed = {
         point.system: point.allowed_ms - point.ttl_ms
         for point in points
@@ -204,6 +212,11 @@ def _caption(hazards: HazardEvidence) -> str:
             f"One marker a trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to "
             "the grant of the client that waited.",
             *([f"A lease may outlive its TTL here, as its adapter says: {told}."] if told else []),
+            *(
+                ["A cross: at once or half a TTL later the leader, or the primary, was killed too."]
+                if hazards.recovery_points_with_failover
+                else []
+            ),
             *(
                 ["An arrow at the top: no grant after the confirmed death."]
                 if any(point.recovery_ms is None for point in points)

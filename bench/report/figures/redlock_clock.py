@@ -212,8 +212,8 @@ def _title(rows: Sequence[ToleranceRow]) -> str:
         return f"No clock jump up to {largest:,.0f} ms gave Redlock two holders"
     first, *others = (f"{broken} of {held}" for held, broken in fewest.items())
     also = f" ({', '.join(others)})" if others else ""
-    jump = "clock jumps" if min(fewest.values()) == 1 else "clocks jump"
-    return f"Redlock has two holders when {first} held nodes' {jump}{also}"
+    clocks, jump = ("the clock", "jumps") if min(fewest.values()) == 1 else ("the clocks", "jump")
+    return f"Redlock has two holders when {clocks} of {first} held nodes {jump}{also}"
 
 
 def _caption(hazards: HazardEvidence, claim: Claim | None) -> str:

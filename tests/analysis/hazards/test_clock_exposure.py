@@ -1,5 +1,7 @@
 """Which trials of clocks could have shown harm: by what was staged, whatever came of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.analysis.hazards import clock_exposure
@@ -45,12 +47,27 @@ def test_the_servers_clocks_went_ahead_by_more_than_a_lease(
 
 
 @pytest.mark.parametrize("shown", [False, True])
-@pytest.mark.parametrize(("by_ms", "exposed"), [(11.0, False), (12.5, True), (550.0, True)])
+@pytest.mark.parametrize(("by_ms", "exposed"), [(4.0, False), (6.0, True), (550.0, True)])
 def test_a_jump_near_the_end_of_the_validity_needs_to_be_no_longer_than_what_is_left(
     by_ms: float, exposed: bool, shown: bool
 ) -> None:
-    """5 ms of the validity, and 7 ms that it sets aside."""
+    """5 ms of the validity. Whether the 7 ms that it sets aside help is on trial."""
     assert clock_exposure.servers_ahead(row_of("redlock-clock", "redlock", jump(by_ms, shown))) is exposed
+
+
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize(
+    ("percent", "exposed"), [(0.04, False), (0.1, True), (0.9, True), (2.0, True), (0.0, False), (-2.0, False)]
+)
+def test_clocks_that_run_fast_count_once_they_gain_more_than_is_left(
+    percent: float, exposed: bool, shown: bool
+) -> None:
+    """5 ms of ten seconds are left: 0.05 %. The 102 ms that are set aside are what is on trial."""
+    measures = {"rate_percent": percent, "held_ms": 9_893.0, "remaining_validity_ms": 5.0, "drift_ms": 102.0}
+    drifting = Staged({"nodes_held": 3}, measures, ttl_ms=10_000, overlap_ms=4.0 * shown)
+    assert clock_exposure.servers_drifted(row_of("redlock-drift", "redlock", drifting)) is exposed
+    late = replace(drifting, measures={**measures, "remaining_validity_ms": -0.1})
+    assert not clock_exposure.servers_drifted(row_of("redlock-drift", "redlock", late))
 
 
 @pytest.mark.parametrize("shown", [False, True])

@@ -23,7 +23,7 @@ ASKED = [
     *("C63", "C64", "C67", "C68"),
 ]
 HOLDS, FAILS, CONDITION = Verdict.HOLDS, Verdict.FAILS, Verdict.CONDITION
-NOT_TESTABLE, NOT_MEASURED = Verdict.NOT_TESTABLE, Verdict.NOT_MEASURED
+CANNOT_SAY, NOT_TESTABLE, NOT_MEASURED = Verdict.CANNOT_SAY, Verdict.NOT_TESTABLE, Verdict.NOT_MEASURED
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,11 @@ def _any_number_of_runs_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 def judge(claim: str, *found: HazardRun) -> Judgement:
     (judgement,) = judge_by_hazards(CLAIMS[claim], records.evidence(*found))
     return judgement
+
+
+def twice(scenario: str, system: str, *staged: Staged) -> list[HazardRun]:
+    """Two runs of the same trials: one decides nothing."""
+    return [records.run(records.plan(scenario, system, number), *staged) for number in (1, 2)]
 
 
 def by_system(claim: str, *found: HazardRun) -> dict[str, Judgement]:
@@ -295,14 +300,18 @@ def alone(by_ms: float, broke: bool) -> Staged:
     ],
 )
 def test_ten_ms_against_the_smallest_jumps_that_broke(jumps: list[Staged], verdict: Verdict, why: str) -> None:
-    got = judge("C25", runs("redlock-clock", "redlock", *jumps))
+    got = judge("C25", *twice("redlock-clock", "redlock", *jumps))
     assert got.verdict is verdict
     assert why in got.why
+    once = judge("C25", runs("redlock-clock", "redlock", *jumps))
+    assert once.verdict is CANNOT_SAY
+    assert once.why == f"searched in one run only: {got.why}"
 
 
 def drift(percent: float, broke: bool, ttl_ms: int = 10_000, nodes: int = 1, held: int = 3) -> Staged:
     return Staged(
         {"rate_percent": percent, "nodes_held": held, "nodes_drifting": nodes, "ttl_ms": ttl_ms},
+        {"remaining_validity_ms": 5.0},
         ttl_ms=ttl_ms,
         overlap_ms=4.0 * broke,
         token=False,
@@ -311,10 +320,10 @@ def drift(percent: float, broke: bool, ttl_ms: int = 10_000, nodes: int = 1, hel
 
 def test_ten_ms_of_total_drift_are_no_jump_but_a_rate_over_a_lease() -> None:
     """A clock that gains 90 ms over a lease of ten seconds breaks nothing: 10 ms of drift in all is no limit there."""
-    steps = runs("redlock-clock", "redlock", bare(14.0, True), bare(18.0, True, ttl_ms=1000))
-    assert judge("C25", steps).verdict is HOLDS
+    steps = twice("redlock-clock", "redlock", bare(14.0, True), bare(18.0, True, ttl_ms=1000))
+    assert judge("C25", *steps).verdict is HOLDS
     drifts = runs("redlock-drift", "redlock", drift(0.9, False), drift(1.5, True), drift(2.0, True))
-    got = judge("C25", steps, drifts)
+    got = judge("C25", *steps, drifts)
     assert got.verdict is CONDITION
     assert "0.9 % (90 ms over a lease) broke nothing and 1.5 % (150 ms over a lease) gave two holders" in got.why
     assert "at a TTL of 10,000 ms, on 1 of 3 held nodes" in got.why
@@ -348,27 +357,30 @@ def client_step(shown: bool, by_ms: float = 1500.0, whose: str = "contender") ->
         (
             [alone(13.0, True), alone(5.0, False)],
             [bare(14.0, True), bare(9.0, False)],
-            NOT_TESTABLE,
+            CANNOT_SAY,
             "the brackets do not tell the two apart",
         ),
-        ([alone(6.0, True)], [jump(14.0, True)], NOT_TESTABLE, "bare majority was not found"),
-        ([alone(6.0, True)], [], NOT_TESTABLE, "bare majority was not found"),
+        ([alone(6.0, True)], [jump(14.0, True)], NOT_MEASURED, "bare majority was not found"),
+        ([alone(6.0, True)], [], NOT_MEASURED, "bare majority was not found"),
     ],
 )
 def test_one_redis_against_redlock_by_the_smallest_jumps_of_both(
     redis: list[Staged], redlock: list[Staged], verdict: Verdict, why: str
 ) -> None:
-    found = [runs("redlock-clock", "redis", *redis)] + [runs("redlock-clock", "redlock", *redlock)] * bool(redlock)
+    found = twice("redlock-clock", "redis", *redis) + twice("redlock-clock", "redlock", *redlock) * bool(redlock)
     got = judge("C26", *found)
     assert got.verdict is verdict
     assert why in got.why
+    if verdict in (HOLDS, FAILS):
+        once = judge("C26", *found[1:])
+        assert (once.verdict, once.why) == (CANNOT_SAY, f"searched in one run only: {got.why}")
 
 
 def test_that_a_long_jump_breaks_one_redis_does_not_say_which_is_the_more_sensitive() -> None:
     redlock = runs("redlock-clock", "redlock", jump(14.0, True), jump(550.0, False, nodes=2))
     for shown in (False, True):
         got = judge("C26", runs("server-clock", "redis", clock_step(shown)), redlock)
-        assert got.verdict is NOT_TESTABLE
+        assert got.verdict is NOT_MEASURED
         assert "was not searched for on one Redis" in got.why
 
 

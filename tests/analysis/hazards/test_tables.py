@@ -37,6 +37,20 @@ def test_recovery_by_system_and_ttl_over_runs() -> None:
     assert never.longest_ms == 1350.0
 
 
+def test_recovery_with_a_failover_stands_beside_that_without() -> None:
+    def lost(recovery_ms: float, failover: str) -> Staged:
+        return Staged({"failover": failover}, {"recovery_ms": recovery_ms}, ttl_ms=2000)
+
+    runs = [
+        records.runs("crash-recovery", "etcd", crash(2_900.0, 2000)),
+        records.runs("crash-and-failover", "etcd", lost(3_100.0, "at once"), lost(4_400.0, "half a TTL later")),
+    ]
+    rows = records.evidence(*runs).recovery
+    assert [(row.failover, row.by_ttl) for row in rows] == [("", 1.45), ("at once", 1.55), ("half a TTL later", 2.2)]
+    alone = records.evidence(*runs).recovery_points
+    assert [point.recovery_ms for point in alone] == [2_900.0], "what a claim about crashes is judged by"
+
+
 def test_the_tolerance_is_bracketed_by_what_broke_and_what_did_not() -> None:
     run = records.runs(
         "redlock-clock",
@@ -109,12 +123,14 @@ def test_a_bracket_off_the_rule_is_no_rule() -> None:
 
 
 def test_rates_that_broke_and_those_that_never_did() -> None:
-    def drift(percent: float, broke: bool) -> Staged:
+    def drift(percent: float, broke: bool, left_ms: float = 5.0) -> Staged:
         named = {"rate_percent": percent, "nodes_held": 3, "nodes_drifting": 1}
-        return Staged(named, ttl_ms=10_000, overlap_ms=4.0 * broke)
+        return Staged(named, {"remaining_validity_ms": left_ms}, ttl_ms=10_000, overlap_ms=4.0 * broke)
 
     found = [drift(rate, rate > 1.0) for rate in (0.1, 0.9, 1.5, 5.0)]
-    (row,) = drift_rows(records.runs("redlock-drift", "redlock", *found, drift(1.5, False)).trials)
+    (row,) = drift_rows(
+        records.runs("redlock-drift", "redlock", *found, drift(1.5, False), drift(2.0, False, -1.0)).trials
+    )
     assert (row.nodes_held, row.nodes_drifting) == (3, 1)
     assert (row.largest_survived_percent, row.smallest_breaking_percent) == (0.9, 1.5)
     assert dict(row.rates)[1.5] == Count(1, 2)

@@ -75,6 +75,29 @@ def test_every_wall_clock_moves_and_no_other() -> None:
         assert_shifted(child, 0)
 
 
+@pytest.mark.parametrize(("rate", "offset_us"), [(0.001, 0), (0.02, 0), (0.5, 3_000_000), (-0.05, -1_500_000)])
+def test_every_wall_clock_runs_fast_or_slow_and_no_other(rate: float, offset_us: int) -> None:
+    with telling() as child:
+        clock = ProcessClock(child.pid)
+        start_ns = time.time_ns() // 1_000 * 1_000
+        clock.set(offset_us, rate, start_ns // 1_000)
+        for _ in range(3):
+            time.sleep(0.1)  # pace: the time over which the clock gains
+            asked_ms = (time.time_ns() - start_ns) / 1e6
+            reading = child.read()
+            answered_ms = (time.time_ns() - start_ns) / 1e6
+            least_ms, most_ms = sorted((rate * asked_ms, rate * answered_ms))
+            for name, (least, most) in reading.wall_ms.items():
+                # TAI is some leap seconds ahead, and the slope counts them in.
+                ahead_ms = rate * (time.clock_gettime_ns(time.CLOCK_TAI) - time.time_ns()) / 1e6 * (name == "tai")
+                grown = (least - offset_us / 1e3 - ahead_ms, most - offset_us / 1e3 - ahead_ms)
+                assert grown[0] <= most_ms + 0.01, (name, reading)
+                assert grown[1] >= least_ms - 0.01, (name, reading)
+            assert all(reading.steady_within.values()), reading
+        clock.set(0)
+        assert_shifted(child, 0)
+
+
 def test_restoring_gives_back_the_kernels_own_bytes_and_may_be_repeated() -> None:
     with telling() as child:
         before = entries_of(child)
@@ -148,7 +171,7 @@ def test_a_thread_within_the_first_instructions_is_waited_for(monkeypatch: pytes
             with pytest.raises(CannotStep, match="does not leave the clock's code"):
                 clock.set(1_000_000)
         with halted(child.pid):  # let it go on, by way of our own code
-            write(child, known.room, stub.block(0))
+            write(child, known.room, stub.block(stub.slot(0)))
             write(child, entry + 1, stub.jump(entry + 1, known.room + stub.ENTRIES["__vdso_clock_gettime"]))
         assert child.process.stdout.readline()
         with halted(child.pid):

@@ -71,6 +71,22 @@ def assert_seen(name: str, node: NodeState, offset_ms: float) -> None:
     assert seen.agrees_with(offset_ms), f"{node.node.name}: {seen}, not {offset_ms:+} ms"
 
 
+def test_a_server_runs_fast_by_its_rate_and_then_as_the_machine_again(redis: NodeState) -> None:
+    with ServerClock.of(redis) as clock:
+        start_us = clock.drift(0.02)
+        for _ in range(3):
+            time.sleep(0.2)  # pace: the time over which the clock gains
+            asked_ms = time.time_ns() / 1e6 - start_us / 1e3
+            seen = seen_offset("redis", redis)
+            answered_ms = time.time_ns() / 1e6 - start_us / 1e3
+            assert seen.least_ms <= 0.02 * answered_ms, seen
+            assert seen.most_ms >= 0.02 * asked_ms, seen
+        for rate in (float("nan"), 0.6, -0.6):
+            with pytest.raises(ValueError, match="rate is"):
+                clock.drift(rate)
+    assert_seen("redis", redis, 0.0)
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_the_server_itself_tells_the_new_time_and_then_the_old(supervisor: Supervisor, name: str) -> None:
     for node in nodes_of(supervisor, name)[:3]:

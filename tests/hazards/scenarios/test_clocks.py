@@ -78,6 +78,28 @@ def test_of_four_nodes_held_two_clocks_are_enough(play: Play) -> None:
     assert all(judged.overlaps for _, judged in of(history, checked, nodes_jumped=2))
 
 
+def test_redlock_withstands_the_drift_that_it_sets_aside_and_no_more(lab: Lab, play: Play) -> None:
+    history, checked = play("redlock-drift", "redlock")
+    ((slow, unbroken),) = of(history, checked, rate_percent=0.5)
+    ((fast, broken),) = of(history, checked, rate_percent=2)
+    assert not unbroken.overlaps
+    assert "2 of 5 nodes won, 3 held" in slow.notes["contender.acquire"]
+    assert broken.overlaps
+    for trial in (slow, fast):
+        (drift,) = (fault for fault in trial.faults if fault.kind == "clock_drift")
+        assert (drift.amount, drift.unit) == (trial.parameters["rate_percent"], "%")
+        assert "by Redis TIME, after " in drift.confirmed
+        assert "redlock-5 is " in trial.notes["clock_drift"], "asked again at the end"
+    servers = lab.servers("redlock")
+    assert all(seen_offset("redlock", servers.state(node)).agrees_with(0) for node in servers.node_names)
+
+
+def test_one_redis_sets_nothing_aside_for_drift(play: Play) -> None:
+    history, checked = play("redlock-drift", "redis")
+    ((_, judged),) = of(history, checked)
+    assert judged.overlaps, "half a percent of three seconds is more than the 6 ms that were left"
+
+
 def test_right_after_the_grant_it_takes_a_jump_of_the_ttl(play: Play) -> None:
     history, checked = play("redlock-clock", "redlock", when="early")
     for held, jumped in ((3, 1), (5, 3)):

@@ -104,6 +104,22 @@ def test_a_redis_failover_gives_the_lock_and_its_token_twice(play: Play, fence: 
     assert (judged.overlap_ns, judged.stale_accepted, judged.lost_updates) == (0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("system", "least_ttls", "most_ttls"), [("redis", 0.0, 1.1), ("zookeeper", 1.3, 3.0), ("etcd", 1.3, 5.0)]
+)
+def test_a_new_leader_starts_the_lease_of_a_dead_holder_anew(
+    play: Play, system: str, least_ttls: float, most_ttls: float
+) -> None:
+    """Lost half a TTL after the crash: one and a half at least. A replica of Redis knows when the lease was to end."""
+    history, checked = play("crash-and-failover", system)
+    (trial,) = trials_of(history)
+    kill, failover = sorted(trial.faults, key=lambda fault: fault.began_ns)
+    assert (kill.kind, failover.kind) == ("kill", "failover")
+    assert trial.measures["failover_at_ms"] >= trial.ttl_ms / 2
+    assert least_ttls * trial.ttl_ms < trial.measures["recovery_ms"] <= most_ttls * trial.ttl_ms
+    assert not checked.trials[0].overlaps
+
+
 @pytest.mark.parametrize("system", ["zookeeper", "etcd"])
 def test_a_lock_outlives_its_leader(play: Play, system: str) -> None:
     history, checked = play("failover", system, fence=True)

@@ -38,7 +38,8 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     if not smallest:
         largest_ms = max(row.largest_tried_ms for row in rows)
         why = joined(f"no jump of up to {largest_ms:,.0f} ms gave two holders", _clocks_words(rows), drifted)
-        yield judged(claim, Verdict.FAILS, why, trials, found="none broke it")
+        verdict, why = _decided(Verdict.FAILS, why, rows)
+        yield judged(claim, verdict, why, trials, found="none broke it")
         return
     low, high = (claim.low or 0.0) / ABOUT, (claim.high or 0.0) * ABOUT
     met = [low <= (row.smallest_breaking_ms or 0.0) <= high for row in smallest.values()]
@@ -63,6 +64,7 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         verdict, told = Verdict.CONDITION, f"at some TTLs, since what is set aside grows with the TTL: {told}"
     else:
         verdict = Verdict.FAILS
+    verdict, told = _decided(verdict, told, smallest.values())
     yield judged(claim, verdict, told, trials, found=found)
 
 
@@ -79,7 +81,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
             return
         shown = Exposed.of(ahead).shown
         why = f"the smallest jump was not searched for on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
-        yield judged(claim, Verdict.NOT_TESTABLE, why, ahead, found=f"two holders {shown.words}")
+        yield judged(claim, Verdict.NOT_MEASURED, why, ahead, found=f"two holders {shown.words}")
         return
     bare = [row for row in beside if row.nodes_held == row.nodes_needed]
     fewest = min((row.nodes_jumped for row in bare if row.broke), default=None)
@@ -90,7 +92,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     ]
     if not pairs:
         why = "the smallest jump of Redlock whose holder has a bare majority was not found at the same TTL"
-        yield judged(claim, Verdict.NOT_TESTABLE, why, trials)
+        yield judged(claim, Verdict.NOT_MEASURED, why, trials)
         return
     sides = {_less(one, other) for one, other in pairs}
     told = joined(
@@ -103,7 +105,8 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     elif sides == {False}:
         verdict, told = Verdict.FAILS, f"one Redis breaks at the smaller jump: {told}"
     else:
-        verdict, told = Verdict.NOT_TESTABLE, f"the brackets do not tell the two apart: {told}"
+        verdict, told = Verdict.CANNOT_SAY, f"the brackets do not tell the two apart: {told}"
+    verdict, told = _decided(verdict, told, [row for pair in pairs for row in pair])
     smallest = min(pairs, key=lambda pair: pair[0].ttl_ms)
     yield judged(claim, verdict, told, trials, found=_beside(*smallest))
 
@@ -181,6 +184,13 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
     found = joined(found, f"{clock.shown.words} by the client's clock" if clock.rows else "")
     unseen = [] if verdict is Verdict.FAILS else [record.shown]
     yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
+
+
+def _decided(verdict: Verdict, why: str, rows: Iterable[ToleranceRow]) -> tuple[Verdict, str]:
+    """One run decides nothing: each of these searches must have been made in two at least."""
+    if all(len(row.evidence) > 1 for row in rows):
+        return verdict, why
+    return Verdict.CANNOT_SAY, f"searched in one run only: {why}"
 
 
 def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
