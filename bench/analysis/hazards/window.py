@@ -16,6 +16,7 @@ from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.exposure import BEYOND_TTLS
 from bench.analysis.hazards.late_writes import ahead_of_the_fence, late_accepted
 from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.subjects import shown_at_write
 from bench.analysis.intervals import across_runs
 
 GRID = "gc-pause"  # the grid of pauses, from which the fit is made
@@ -29,6 +30,7 @@ class PauseOutcome(StrEnum):
     ONE_HOLDER = "one holder at a time"
     REFUSED = "two holders, late write refused"
     UNSEEN = "two holders, no late write"
+    READ = "two holders, late write read by the new one"  # accepted before its first read: no update is lost
     AHEAD = "two holders, late write before the new holder's first"
     ACCEPTED = "two holders, late write accepted"
 
@@ -47,6 +49,7 @@ class WindowPoint:
     wait_ms: float | None  # of the contender, from its ask to its grant
     overlap_ms: float
     fence: bool
+    shown_at_write: bool  # the fence first saw the new token with a write: another protocol than the map is about
     outcome: PauseOutcome
 
     @property
@@ -118,10 +121,13 @@ def window_fits(trials: Sequence[TrialRow]) -> tuple[WindowFit, ...]:
 
 
 def pause_map(points: Iterable[WindowPoint]) -> tuple[PauseCell, ...]:
-    """One cell for each system, pause (in TTLs) and fence, in table order."""
+    """One cell for each system, pause (in TTLs) and fence that sees a token before its holder's first read, in table
+    order.
+    """
     cells: dict[tuple[str, float, bool], list[WindowPoint]] = {}
     for point in points:
-        cells.setdefault((point.system, point.pause_ttls, point.fence), []).append(point)
+        if not point.shown_at_write:
+            cells.setdefault((point.system, point.pause_ttls, point.fence), []).append(point)
     ordered = sorted(cells, key=lambda key: (names.position(key[0]), key))
     return tuple(
         PauseCell(
@@ -138,7 +144,7 @@ def outcome_of(row: TrialRow) -> PauseOutcome:
     if accepted := late_accepted(row):
         return PauseOutcome.AHEAD if ahead_of_the_fence(row) == accepted else PauseOutcome.ACCEPTED
     if row.checked.late_read:
-        return PauseOutcome.AHEAD
+        return PauseOutcome.READ
     if not row.checked.overlap_ns and not row.checked.stale_writes:
         return PauseOutcome.ONE_HOLDER
     return PauseOutcome.REFUSED if row.checked.stale_refused else PauseOutcome.UNSEEN
@@ -166,6 +172,7 @@ def _point(row: TrialRow) -> WindowPoint:
         wait_ms=None if wait_ms is None or wait_ms < 0.0 else wait_ms,
         overlap_ms=row.overlap_ms,
         fence=bool(row.fence),
+        shown_at_write=shown_at_write(row),
         outcome=outcome_of(row),
     )
 

@@ -49,6 +49,7 @@ _KINDS: Mapping[PauseOutcome, _Kind] = {
     PauseOutcome.ONE_HOLDER: _Kind("one holder at a time", "#ffffff", "1"),
     PauseOutcome.REFUSED: _Kind("two holders, late write refused", "#56B4E9", "R", "////"),
     PauseOutcome.UNSEEN: _Kind("two holders, no late write", "#F0E442", "2", "...."),
+    PauseOutcome.READ: _Kind("late write read by the new holder", "#D9E8C5", "B", "----"),
     PauseOutcome.AHEAD: _Kind("late write before the new holder's first", "#F5B78A", "E", "\\\\\\\\"),
     PauseOutcome.ACCEPTED: _Kind("two holders, late write accepted", "#D55E00", "A", ink="white"),
 }

@@ -121,6 +121,15 @@ def test_the_map_shows_the_worst_outcome_of_a_square() -> None:
     assert points[0].expected_ms == 0.0
 
 
+def test_the_map_is_of_one_protocol() -> None:
+    at_write = records.run(
+        records.plan("gc-pause", "redis", 1, presented="at_write"), pause(fence=True, overlap_ms=600.0, ahead=1)
+    )
+    before_read = records.run(records.plan("gc-pause", "redis", 2, presented="before_read"), two_holders(True))
+    (cell,) = pause_map(window_points([*at_write.trials, *before_read.trials]))
+    assert cell.outcomes == {PauseOutcome.REFUSED: 1}
+
+
 def test_the_page_scenario_is_a_point_and_no_part_of_the_fit() -> None:
     page = Staged({"fence": False}, {"pause_ms": 8000.2, "wait_ms": -1.0}, ttl_ms=5000, overlap_ms=2990.0, accepted=1)
     run = records.runs("page-scenario", "redis", page)
