@@ -9,10 +9,12 @@ from bench.analysis.check_parts import (
     machine_shares,
 )
 from bench.analysis.holds import RunEvents
+from bench.records.processor_time import REST
 from bench.records.schema import Check, Measured, RunPlan, Severity
 
 # Where processors are busier than this, whoever becomes ready rarely finds one free.
 MACHINE_CPU_LIMIT = 0.85
+_QUIET = 0.15  # of all processors: what a machine without other work spends on networking for the run, and on itself
 
 
 def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
@@ -64,6 +66,14 @@ def machine_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """
     shares = machine_shares(measured)
     busiest = max(shares.values(), default=0.0)
+    bound = (
+        "latencies include waits for a processor, so they are at most what is shown"
+        if plan.workload.name in CLAIM_LATENCY
+        else "throughput is at least, and latencies are at most, what is shown"
+    )
+    remedy = "use more processors"
+    if _rest_share(measured) > _QUIET:
+        remedy = f"other work took {_rest_share(measured):.0%} of the machine: measure when it is quiet"
     by_process = ", ".join(f"{name} {spent:.1f} s" for name, spent in measured.cpu_s_by_process.items())
     busy = ", ".join(f"{share:.0%} of {name}" for name, share in shares.items())
     return check_of(
@@ -73,7 +83,11 @@ def machine_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{busy}: {by_process}" if shares else "not recorded",
         f"{MACHINE_CPU_LIMIT:.0%}",
         "there was processor time to spare" if shares else "nobody looked at the machine",
-        "machine-bound: latencies include waits for a processor, so they are at most what is shown; use more processors"
-        if plan.workload.name in CLAIM_LATENCY
-        else "machine-bound: throughput is at least, and latencies are at most, what is shown; use more processors",
+        f"machine-bound: {bound}; {remedy}",
     )
+
+
+def _rest_share(measured: Measured) -> float:
+    """What neither generator nor servers used of the processors, as a share of all of them."""
+    there_s = measured.window_s * max(1, len(measured.cpu_share_by_processor))
+    return measured.cpu_s_by_process.get(REST, 0.0) / there_s

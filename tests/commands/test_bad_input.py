@@ -15,7 +15,9 @@ from tests.commands.command import lockbench
     [
         (["run", "--system", "mongo"], r"no system 'mongo': choose from redis, redis-aof, .* or all"),
         (["run", "-s", "redis", "-w", "fast"], r"no workload 'fast': choose from uncontended, contended, saturation"),
-        (["run", "--quick", "--full"], r"--quick and --full exclude each other"),
+        (["run", "--quick", "--full"], r"--quick, --full and --reference exclude each other"),
+        (["run", "--add-to", "never", "-w", "rate"], r"no campaign 'never'"),
+        (["run", "--add-to", "latest", "--full", "--no-pin"], r"leave out --full, --pin/--no-pin"),
         (["run", "-s", "memory", "--name", "../x"], r"cannot name a campaign"),
         (["up", "mongo"], r"no servers 'mongo': choose from redis, redlock"),
         (["report", "--campaign", "never"], r"no campaign 'never'.*lockbench run --quick"),

@@ -194,6 +194,18 @@ def test_one_client_that_computes_all_the_time_is_told_and_not_void() -> None:
     assert check("client_cpu", run, measured(), events()).passed
 
 
+@pytest.mark.parametrize(("rest_s", "remedy"), [(0.1, "use more processors"), (1.0, "other work took 50%")])
+def test_a_busy_machine_says_whose_work_it_was(rest_s: float, remedy: str) -> None:
+    record = measured(
+        machine_cpu_share=0.97,
+        cpu_share_by_processor={"0": 0.96, "1": 0.98},
+        cpu_s_by_process={"generator": 0.5, "redis": 0.3, "rest of the machine": rest_s},
+    )
+    found = check("machine_cpu", plan(), record, events())
+    assert found.observed.endswith(f"generator 0.5 s, redis 0.3 s, rest of the machine {rest_s} s")
+    assert remedy in found.message
+
+
 def test_a_call_without_a_wait_cannot_overlap() -> None:
     """`null`, `memory` and a server that answers at once: nothing ever sleeps, so nothing is blocked."""
     seen = {**SIDE_BY_SIDE, "overlap_rounds_overlapping": 0.0, "overlap_speedup": 0.4, "overlap_wait_us": 12.0}
