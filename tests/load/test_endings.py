@@ -42,7 +42,9 @@ def until(what: Callable[[], bool], within_s: float = 20.0) -> None:
 
 def attached(endpoint: Endpoint) -> Supervisor:
     """A supervisor to whom these servers are up."""
-    return cast(Supervisor, SimpleNamespace(running=lambda _: SimpleNamespace(source="native", endpoint=endpoint)))
+    return cast(
+        Supervisor, SimpleNamespace(running=lambda _: SimpleNamespace(source="native", endpoint=endpoint, pids={}))
+    )
 
 
 def swinging(folder: Path) -> bool:
