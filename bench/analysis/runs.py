@@ -92,11 +92,6 @@ class RunRow:
         """How many acquires got the lock within the window: the sample behind the latencies."""
         return self.acquire.total if self.acquire is not None else 0
 
-    @property
-    def generator_bound(self) -> bool:
-        """Was the load generator so busy, with one client or with many, that a rate measured by it is a lower bound?"""
-        return CLIENT in self.bounds or GENERATOR in self.bounds
-
 
 def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
     """Every run that was started, in planned order. Raises StoreError for a damaged file."""
