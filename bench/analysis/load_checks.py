@@ -165,3 +165,26 @@ def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "there was no trend across the window",
         f"not steady: {' and '.join(moved)} across the window; warm up for longer, or measure for longer",
     )
+
+
+def warm_servers(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Whether the servers' throughput was flat before their first run: a JVM compiles itself while it works.
+
+    What was seen before this run stays true of all runs on the same servers, though later ones find them warmer. A
+    rise is told, not a fall, and only a large one: short rounds, as in a quick campaign, differ by more than a tenth.
+    """
+    rising = [name for name, warmed in measured.warmed.items() if warmed.change is None or warmed.change >= LARGE]
+    seen = ", ".join(
+        f"{name} {'granted nothing' if one.change is None else f'{one.change:+.0%}'} at the end of "
+        f"{len(one.pairs_per_s) * one.round_s:.0f} s"
+        for name, one in measured.warmed.items()
+    )
+    return check_of(
+        "warm_servers",
+        not rising,
+        Severity.NOTE,
+        seen or "not recorded",
+        f"less than {LARGE:.0%} across the last rounds",
+        "the servers were warm" if seen else "nobody warmed up servers",
+        f"the servers of {', '.join(rising)} were still getting faster; warm up for longer, as a full campaign does",
+    )

@@ -34,6 +34,7 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "wake": ("late wake-ups", "Clients woke late; add processes"),
         "knee": ("no knee", "Throughput still rose: at least this; add clients"),
         "littles_law": ("time missing", "Clients' time is missing; see log.txt"),
+        "warm_servers": ("servers warming up", "Servers were still getting faster; use a full campaign"),
         "steady_state": ("not steady", "Not steady; warm up or measure longer"),
     }
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.analysis.check_parts import CLAIM_LATENCY, by_outcome, check_of, is_alone, quantile_us
 from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
-from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake
+from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
@@ -305,5 +305,6 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     locust_agrees,
     littles_law,
     steady_state,
+    warm_servers,
 )
 _CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {"rate": (arrivals, unsent, wake), "saturation": (knee,)}

@@ -9,7 +9,7 @@ import pytest
 from bench.analysis.holds import Holds, RunEvents
 from bench.analysis.selfchecks import self_checks
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, Workload
+from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, WarmUp, Workload
 
 OPERATIONS = 1000
 FACTS = Facts(version="7", identity="run a", durability={"appendonly": "no"}, nodes=1)
@@ -24,6 +24,7 @@ SIDE_BY_SIDE = {
 }
 
 
+RISING = WarmUp(round_s=1.0, pairs_per_s=(100.0, 200.0), change=0.6, flat=False)
 RATE = {"name": "rate", "rate_per_s": 1000.0}
 SATURATION = {"name": "saturation", "step_s": 0.2}
 
@@ -143,6 +144,7 @@ def test_a_clean_run_passes_every_check() -> None:
         ("knee", "note", SATURATION, {}, {}),
         ("counts_agree", "void", {}, {}, {"lost_rows": 1}),
         ("locust_agrees", "void", {}, {"locust_requests": OPERATIONS - 1}, {}),
+        ("warm_servers", "note", {}, {"warmed": {"zookeeper": RISING}}, {}),
     ],
 )
 def test_a_check_fails_on_what_it_is_for(
