@@ -225,7 +225,12 @@ def cells_of(rows: Sequence[RunRow]) -> tuple[Cell, ...]:
         if len(homes) == 1:
             groups[homes[0]].extend(groups.pop((system, digest, setting)))
     cells = [
-        Cell(key[0], runs[0].workload, key[2], tuple(sorted(runs, key=lambda run: (run.repetition, run.run_id))))
+        Cell(
+            key[0],
+            runs[0].workload,
+            key[2],
+            tuple(sorted(runs, key=lambda run: (run.campaign_id, run.repetition, run.run_id))),
+        )
         for key, runs in groups.items()
     ]
     return tuple(sorted(cells, key=_order))
