@@ -20,7 +20,7 @@ from bench.analysis.modes import modes
 from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text
-from bench.analysis.steady import order_trend
+from bench.analysis.steady import Trend, order_trend
 from bench.records.schema import Severity, Workload
 
 TOO_SMALL = "n/a (n too small)"
@@ -112,6 +112,9 @@ class Cell:
             # A count or a share describes; it may be 0, and has no logarithm.
             return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
         groups = self.by_campaign(metric)
+        if self._drift(metric) is not None:
+            # What the runs drift towards is in none of them: their range, and no interval that promises more.
+            return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
         # Between campaigns two heaps are what varies between campaigns; within one they are two modes.
         heaps = modes(present) if any(len(modes(group)) > 1 for group in groups) else ()
         return replace(across_campaigns(groups), modes=heaps if len(heaps) > 1 else ())
@@ -124,6 +127,12 @@ class Cell:
             if value is not None:
                 found.setdefault(run.campaign_id, []).append(value)
         return list(found.values())
+
+    def _drift(self, metric: str) -> Trend | None:
+        """The largest trend that a campaign's runs have in their order; None where there is none."""
+        trends = (order_trend(group) for group in self.by_campaign(metric))
+        drifts = [trend for trend in trends if trend is not None and not trend.steady]
+        return max(drifts, key=lambda trend: abs(trend.change), default=None)
 
     @property
     def _stalled(self) -> Mapping[str, str]:
@@ -164,10 +173,8 @@ class Cell:
             value = self.value(name)
             if isinstance(value, Absent):
                 continue
-            drifts = [trend for group in self.by_campaign(name) if (trend := order_trend(group)) and not trend.steady]
-            if drifts:
-                most = max(drifts, key=lambda trend: abs(trend.change))
-                yield Note(DRIFT, f"{words} by {most.change:+.0%} from the first run to the last")
+            if (drift := self._drift(name)) is not None:
+                yield Note(DRIFT, f"{words} by {drift.change:+.0%} from the first run to the last")
             if value.modes:
                 told = " and ".join(f"{mode:,.0f}" if mode >= 100.0 else f"{mode:.3g}" for mode in value.modes)
                 yield Note(TWO_MODES, f"{words}: two modes, {told}")
@@ -225,7 +232,12 @@ def cells_of(rows: Sequence[RunRow]) -> tuple[Cell, ...]:
         if len(homes) == 1:
             groups[homes[0]].extend(groups.pop((system, digest, setting)))
     cells = [
-        Cell(key[0], runs[0].workload, key[2], tuple(sorted(runs, key=lambda run: (run.repetition, run.run_id))))
+        Cell(
+            key[0],
+            runs[0].workload,
+            key[2],
+            tuple(sorted(runs, key=lambda run: (run.campaign_id, run.repetition, run.run_id))),
+        )
         for key, runs in groups.items()
     ]
     return tuple(sorted(cells, key=_order))

@@ -47,7 +47,7 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
     if isinstance(value, Absent):
         return value.reason
     if binds:
-        # The slowest run: "at most" must hold for every run that stands behind it.
+        # The upper end: "at most" must hold for more than the quicker half of the runs.
         return f"≤{NO_BREAK}{ms_alone(value, binds)} ({bound_words(binds)}{', two modes' if value.modes else ''})"
     if value.modes:
         return f"{ms_alone(value)} (two modes)"
@@ -59,7 +59,7 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
 def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
     """An estimate in µs as ms without its bounds: both modes where there are two, since the middle is of no run.
 
-    Of an upper bound the end that every run stays below.
+    Of an upper bound its upper end.
     """
     if value.modes:
         return " or ".join(ms(mode, 3) for mode in value.modes)
@@ -73,7 +73,7 @@ def rate_value(value: Value, binds: Sequence[str] = ()) -> str:
     if value.modes and not binds:
         return f"{' or '.join(whole(mode) for mode in value.modes)} (two modes)"
     if binds:
-        # The lowest run: "at least" must hold for every run that stands behind it.
+        # The lower end: "at least" must hold for more than the better half of the runs.
         return f"≥{NO_BREAK}{whole(value.low)} ({bound_words(binds)})"
     return whole_value(value)
 

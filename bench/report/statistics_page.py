@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from bench.analysis import coverage
+from bench.analysis.break_even import PLAUSIBLE_ROUND_TRIP_MS, PLAUSIBLE_WRITE_MS
 from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
 from bench.report.formats import RANGE, whole
@@ -43,6 +44,8 @@ def statistics_markdown() -> str:
                 table(("Percentile", "Operations in every run"), _gates()),
                 "## Which bounds",
                 table(("Runs", "Of a quantile or a rate", "Of a ratio of two systems or workloads"), _bounds()),
+                "Where the runs of a campaign have a trend in their order, there is no interval either, however many "
+                "they are: what they drift towards, none of them has shown yet. Such a cell shows its runs' range.",
                 "Nothing is resampled: a studentised bootstrap of six runs divides by the spread of its resamples. "
                 "Where all runs of a resample come from one of two modes, that is next to nothing, and the bounds then "
                 "lie beyond every pair of runs. Dots in the figures are the runs themselves.",
@@ -70,12 +73,24 @@ def statistics_markdown() -> str:
                 "Under skewed effects the t interval of a single quantile covers a little less than it promises: the "
                 "mean of few skewed values is mostly too low, and a run's own sample quantile lies a little below the "
                 "true one, by an amount that more runs do not lessen and more operations do.",
+                "## How a claimed figure is judged",
+                "On the interval of all runs together, never on one run. It lies below the claimed range, inside or "
+                "above it, and that decides; or it contains an end of the range, and the verdict is *cannot say*, with "
+                "the number of runs that would tell, if these vary as the others did. A bound is an interval that is "
+                "open on one side, so it decides in its own direction only. With two to "
+                f"{RUNS_FOR_AN_INTERVAL - 1} runs, whose cells show a range, the judging interval is Student's all the "
+                "same: it is so much wider there that it decides only what is far off.",
+                "Over loopback a latency below the claimed range decides nothing by itself, since a network would add "
+                "to it. Told is what it would have to add to each round trip. Within one region round trips take up to "
+                f"{PLAUSIBLE_ROUND_TRIP_MS:g} ms; where that is not enough, and a durable write of up to "
+                f"{PLAUSIBLE_WRITE_MS:g} ms would not be either, the claim fails.",
                 "## What is not told apart",
                 "Two systems are compared only in one class: the same workload with the same parameters, servers from "
                 "the same source, equally many of them, and acquires that both wait, or both do not wait, for a disk, "
                 "and so their releases (the adapter says which answers come after a durable write and which settings "
                 "decide it, the server tells how they are set). An emulator is in no "
-                "class. Neither is a number that is only a bound because the generator was busy.",
+                "class. Neither is a number that is only a bound, whatever binds: the client, the generator, the "
+                "machine, or too few clients.",
                 "Within a class a group is the best system left and all whose ratio to that best one has an interval "
                 "that contains 1. They share a letter, and a footnote gives the ratios. Not being told apart is not "
                 "transitive, so two members of a group other than the best may well differ. Each interval stands for "

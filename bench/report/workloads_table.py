@@ -1,6 +1,8 @@
 """Every cell of a campaign on one line: what the clients did, what came of it, and what the load says of itself."""
 
-from bench.analysis.cells import Absent, Cell
+from collections.abc import Iterable
+
+from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
 from bench.records.schema import Workload
 from bench.report import formats
 from bench.report.table_model import Comparison, LongRow, Text
@@ -49,12 +51,19 @@ def _asked(workload: Workload) -> str:
 
 
 def _of_the_load(cell: Cell) -> str:
+    stalls = cell.value("stalls_p99")
+    told = list(_of_its_model(cell))
+    if not isinstance(stalls, Absent) and stalls.low >= STALLS_NEEDED:
+        told.append(f"p99 on {formats.counted([int(stalls.low)], 'stall')} or more")
+    return "; ".join(told) or formats.NOTHING
+
+
+def _of_its_model(cell: Cell) -> Iterable[str]:
     counts = [run.load_counts for run in cell.used]
     if cell.workload.rate_per_s:
         unsent, arrivals = (sum(one.get(name, 0) for one in counts) for name in ("unsent", "arrivals"))
-        return f"unsent {unsent:,} of {arrivals:,} arrivals"
+        yield f"unsent {unsent:,} of {arrivals:,} arrivals"
     knees = [one["knee_clients"] for one in counts if "knee_clients" in one]
     if knees:
         windows = [one["window_clients"] for one in counts if "window_clients" in one]
-        return f"knee at {formats.spread(knees)}, window with {formats.spread(windows)} clients"
-    return formats.NOTHING
+        yield f"knee at {formats.spread(knees)}, window with {formats.spread(windows)} clients"

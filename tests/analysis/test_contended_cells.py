@@ -13,7 +13,7 @@ from bench.analysis.notes import DRIFT, TWO_MODES
 from bench.analysis.runs import RunRow, run_rows
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import LadderStep
-from bench.report import contention_table, curve_table, formats
+from bench.report import contention_table, curve_table, formats, workloads_table
 from bench.report.comparison import build_comparison
 from tests import campaigns
 
@@ -45,6 +45,11 @@ def test_a_percentile_on_fewer_than_three_stalls_is_not_printed(
 ) -> None:
     found = with_metrics(cell(tmp_path), stalls_p99=stalls).value("acquire_us_p99")
     assert (found.reason if isinstance(found, Absent) else None) == told
+
+
+def test_a_percentile_that_is_printed_says_how_many_stalls_carry_it(tmp_path: Path) -> None:
+    found = with_metrics(cell(tmp_path), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
+    assert workloads_table._of_the_load(found) == "p99 on 4 stalls or more"
 
 
 def test_one_run_with_one_stall_is_enough_to_print_none(tmp_path: Path) -> None:
@@ -94,6 +99,9 @@ def test_a_drift_in_the_order_of_the_runs_is_told(tmp_path: Path) -> None:
     found = with_metrics(cell(tmp_path, "saturation"), throughput_pairs_per_s=warming)
     (note,) = (note for note in found.notes() if note.cause == DRIFT)
     assert note.detail.startswith("pairs/s by +")
+    value = found.value("throughput_pairs_per_s")
+    assert isinstance(value, Estimate)
+    assert (value.low, value.high, value.has_confidence) == (1_531.0, 3_351.0, False), "and there is no interval"
     steady = with_metrics(found, throughput_pairs_per_s=[1_531.0, 1_502.0, 1_550.0, 1_500.0, 1_520.0, 1_510.0])
     assert not any(note.cause == DRIFT for note in steady.notes())
 

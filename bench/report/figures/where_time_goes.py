@@ -12,6 +12,7 @@ from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import Parts, acquire_parts, floor_us
+from bench.analysis.intervals import Estimate
 from bench.report import formats
 from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
 from bench.report.formats import NO_BREAK
@@ -252,6 +253,7 @@ def _caption(evidence: Evidence, rows: Sequence[_Row]) -> str:
             f"{_peers(rows)}; none is told by {_silent(rows)}.",
             *_overlaps(rows),
             *_bounds(rows),
+            *_modes(rows),
             *(["An emulator is shown, never ranked."] if any(row.cell.emulator for row in rows) else []),
             machine_words(evidence),
         )
@@ -279,6 +281,11 @@ def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
         f"≤: {told}{_named(row for row in rows if formats.bound_words(row.cell.latency_bounds) == told)}."
         for told in words
     ]
+
+
+def _modes(rows: Sequence[_Row]) -> Sequence[str]:
+    two = [row for row in rows if isinstance(value := row.cell.value("acquire_us_p50"), Estimate) and value.modes]
+    return [f"Runs in two modes, so that the bar is of neither{_named(two)}."] if two else []
 
 
 def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:
