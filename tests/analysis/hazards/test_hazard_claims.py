@@ -345,7 +345,8 @@ def client_step(shown: bool, by_ms: float = 1500.0, whose: str = "contender") ->
             [alone(6.0, True), alone(5.0, False)],
             [bare(13.0, True), bare(12.0, False)],
             FAILS,
-            "one Redis breaks at the smaller jump: smallest jump of one clock, one Redis against Redlock on 3 nodes: "
+            "one Redis breaks at the smaller jump: smallest jump of one clock, one Redis against Redlock on 3 nodes, "
+            "in 1 search of each: "
             "6 ms with 5.5 ms left against 13 ms with 5.5 ms left at a TTL of 500 ms",
         ),
         (

@@ -95,9 +95,11 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         yield judged(claim, Verdict.NOT_MEASURED, why, trials)
         return
     sides = {_less(one, other) for one, other in pairs}
+    told_pairs = sorted((pair for pair in pairs if pair[0].when == "late"), key=lambda pair: pair[0].ttl_ms) or pairs
+    ends = dict.fromkeys(_beside(*pair) for pair in (told_pairs[0], told_pairs[-1]))
     told = joined(
-        "smallest jump of one clock, one Redis against Redlock on "
-        f"{pairs[0][1].nodes_held} nodes: {', '.join(_beside(*pair) for pair in pairs)}",
+        f"smallest jump of one clock, one Redis against Redlock on {pairs[0][1].nodes_held} nodes, in {len(pairs)} "
+        f"search{'es' if len(pairs) > 1 else ''} of each: {', '.join(ends)}",
         f"Redlock: {_clocks_words(beside)}",
     )
     if sides == {True} and fewest == 1:
@@ -107,8 +109,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     else:
         verdict, told = Verdict.CANNOT_SAY, f"the brackets do not tell the two apart: {told}"
     verdict, told = _decided(verdict, told, [row for pair in pairs for row in pair])
-    smallest = min(pairs, key=lambda pair: pair[0].ttl_ms)
-    yield judged(claim, verdict, told, trials, found=_beside(*smallest))
+    yield judged(claim, verdict, told, trials, found=_beside(*told_pairs[0]))
 
 
 def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
