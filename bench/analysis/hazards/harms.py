@@ -134,6 +134,11 @@ def never_recovered(row: TrialRow) -> bool:
     return (row.measure("recovery_ms") or 0.0) < 0.0
 
 
+def recovered_beyond_its_lease(row: TrialRow) -> bool:
+    """Was the lock of a dead holder kept for longer than a lease?"""
+    return never_recovered(row) or (row.measure("recovery_ms") or 0.0) > longest_block_ms(row)
+
+
 def free_and_not_granted(row: TrialRow) -> bool:
     """Was the lock refused although its holder had lost it? One that is kept alive is refused rightly."""
     return row.measure("granted") == 0.0 and all(one.until_ns is not None for one in row.trial.beliefs)

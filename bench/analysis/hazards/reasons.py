@@ -35,7 +35,7 @@ def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> 
         told += [pinned(rows), outlived(rows), _told_after(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         harm = hazard if hazard.of_availability else Hazard.AVAILABILITY
-        told += [f"{harm.words} in {counted.unavailable.words}", _stopped(rows), outlived(rows)]
+        told += [f"{harm.words} in {counted.unavailable.words}", _stopped(rows), outlived(rows), _served_after(rows)]
     else:
         harm = Hazard.TWO_HOLDERS if hazard.of_availability else hazard
         told += [f"{harm.words} in {counted.shown.words}" if counted.shown.of else "", outside(counted, harm)]
@@ -150,7 +150,8 @@ def _told_after(rows: Sequence[TrialRow]) -> str:
 def _served_after(rows: Sequence[TrialRow]) -> str:
     """How long after a crash somebody else had the lock; "" where that was not timed."""
     took = [value for row in rows if (value := row.measure("recovery_ms")) is not None and value >= 0.0]
-    return f"the next client had it after {min(took):,.0f} to {max(took):,.0f} ms" if took else ""
+    least, most = (f"{value:,.0f}" for value in (min(took, default=0.0), max(took, default=0.0)))
+    return f"the next client had it after {least if least == most else f'{least} to {most}'} ms" if took else ""
 
 
 def _blocked(rows: Sequence[TrialRow]) -> str:

@@ -182,9 +182,9 @@ SUBJECTS: Mapping[str, Subject] = {
     ),
     "crash-and-failover": _subject(
         "crash of the holder, then a failover",
-        Hazard.AVAILABILITY,
-        unexposed=exposure.struck("kill"),
-        unavailable=harms.never_recovered,
+        Hazard.BLOCKED,
+        unexposed=exposure.struck("failover"),
+        unavailable=harms.recovered_beyond_its_lease,
         variant=lambda row: str(row.parameter("failover", "")),
     ),
     "late-release": _subject(

@@ -39,7 +39,8 @@ class EtcdLock(ApartClient):
         fencing_source="create revision",
         token_rises=True,
         expiry_judge="server",
-        # lessor.go: a lease's end is a time.Time, and Go compares those by their monotonic part (package time).
+        # lessor.go: a lease's end is a time.Time, and Go compares those by their monotonic part (package time). The
+        # queue in which the ends wait did not up to 3.4: see the README.
         lease_clock="monotonic",
         lease_scope="session",
         queue_order="fifo",

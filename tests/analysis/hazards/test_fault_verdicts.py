@@ -334,3 +334,21 @@ def test_a_suspended_holder_is_judged_from_its_waking(
     slept = replace(slept, faults=(window("suspend", slept_ms),))
     got = verdict_of(records.runs("suspended-client", "redis", slept))
     assert (got.verdict, got.shown) == (verdict, shown)
+
+
+@pytest.mark.parametrize(
+    ("recovery_ms", "blocked"), [(2_010.0, False), (3_700.0, False), (3_800.0, True), (-1.0, True)]
+)
+def test_a_dead_holders_lock_that_a_new_leader_keeps_for_longer_than_a_lease_is_blocked(
+    recovery_ms: float, blocked: bool
+) -> None:
+    """etcd's leases of 2 s may last 1.75 s longer by design."""
+    lost = Staged(
+        {"failover": "half a TTL later"},
+        {"recovery_ms": recovery_ms},
+        ttl_ms=2000,
+        faults=(window("kill"), window("failover")),
+    )
+    (got,) = fault_verdicts([records.runs("crash-and-failover", "etcd", lost)])
+    assert got.fault == "crash of the holder, then a failover (half a TTL later)"
+    assert (got.counted.unavailable.seen, got.counted.unavailable.of) == (int(blocked), 1)

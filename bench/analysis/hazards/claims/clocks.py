@@ -95,9 +95,11 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
         yield judged(claim, Verdict.NOT_MEASURED, why, trials)
         return
     sides = {_less(one, other) for one, other in pairs}
+    told_pairs = sorted((pair for pair in pairs if pair[0].when == "late"), key=lambda pair: pair[0].ttl_ms) or pairs
+    ends = dict.fromkeys(_beside(*pair) for pair in (told_pairs[0], told_pairs[-1]))
     told = joined(
-        "smallest jump of one clock, one Redis against Redlock on "
-        f"{pairs[0][1].nodes_held} nodes: {', '.join(_beside(*pair) for pair in pairs)}",
+        f"smallest jump of one clock, one Redis against Redlock on {pairs[0][1].nodes_held} nodes, in {len(pairs)} "
+        f"search{'es' if len(pairs) > 1 else ''} of each: {', '.join(ends)}",
         f"Redlock: {_clocks_words(beside)}",
     )
     if sides == {True} and fewest == 1:
@@ -107,8 +109,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     else:
         verdict, told = Verdict.CANNOT_SAY, f"the brackets do not tell the two apart: {told}"
     verdict, told = _decided(verdict, told, [row for pair in pairs for row in pair])
-    smallest = min(pairs, key=lambda pair: pair[0].ttl_ms)
-    yield judged(claim, verdict, told, trials, found=_beside(*smallest))
+    yield judged(claim, verdict, told, trials, found=_beside(*told_pairs[0]))
 
 
 def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
@@ -133,7 +134,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     asked = "client" in claim.how_to_test
     no_client = exposure.why_not_by_client(every[0]) if client_rows else ""
     told = joined(
-        f"{whose} jumped ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
+        f"{whose} went ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
         f"its designers say that leases end by {clock} time" if clock else "",
         f"the client's clock jumped: {client.shown.words}" if client.rows else "",
         f"{no_client}, so its jumps are not counted" if asked and no_client else "",
@@ -146,7 +147,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if servers.shown.seen or client.shown.seen or blocked.seen:
         verdict = Verdict.FAILS
     elif asked and not client.rows:
-        verdict, told = Verdict.CONDITION, f"for the servers' clocks: {told}"
+        verdict, told = Verdict.CONDITION, f"of the servers' clocks alone: {told}"
         if not client_rows:
             told = f"{told}; the client's was not stepped"
     elif not crashes:
@@ -202,13 +203,15 @@ def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
 
 
 def _clocks_words(rows: Iterable[ToleranceRow]) -> str:
-    """How many clocks had to jump, by the nodes held."""
-    return ", ".join(
-        f"{broken} of {held} held nodes' clocks are enough"
-        if broken is not None
-        else f"{survived} of {held} held nodes' clocks were not"
-        for held, (broken, survived) in fewest_clocks(rows).items()
-    )
+    """How many clocks had to jump, by the nodes held: "clocks that are enough: 1 of 3 held, 2 of 4 held (1 is not)"."""
+    told = []
+    for held, (broken, survived) in fewest_clocks(rows).items():
+        fewer = f"{survived} {'is' if survived == 1 else 'are'} not" if survived else ""
+        if broken is None:
+            told.append(f"none of {held} held, {fewer}")
+        else:
+            told.append(f"{broken} of {held} held{f' ({fewer})' if fewer else ''}")
+    return f"clocks that are enough: {', '.join(told)}"
 
 
 def _most_exposed(rows: Sequence[DriftRow]) -> list[DriftRow]:
