@@ -20,7 +20,8 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     quick, full        name: [values]: the grid of each mode, one run a combination; `full_repetitions` of each in the
                        full set (default 6), fewer where a run holds enough trials, or lasts for minutes
     trials             name: [values]: combinations within a run. `side_by_side` of them at a time, each on a key of its
-                       own with actors of its own; `full_trials` instead of them in the full set
+                       own with actors of its own; `full_trials` instead of them in the full set, and there
+                       `full_trials_of_each` of each combination (default 1), where a percentile takes many
     where              a list of `when`s (see below): of the combinations, runs and trials alike, only those are played
                        for which one of them holds; none: all. `mode` is quick or full there
     search             {parameter, low, high, grain}: within each trial's combination, the smallest whole value at
@@ -164,6 +165,7 @@ class Scenario(_Model):
     full: dict[str, list[Scalar]] = Field(default_factory=dict)
     trials: dict[str, list[Scalar]] = Field(default_factory=dict)
     full_trials: dict[str, list[Scalar]] = Field(default_factory=dict)  # instead of `trials` in the full set
+    full_trials_of_each: int = Field(default=1, ge=1)
     where: tuple[When, ...] = ()
     side_by_side: int = 1
     search: Search | None = None
@@ -224,7 +226,8 @@ class Scenario(_Model):
         """Every combination of the trials of a run that is played; `values` are the run's, the system among them."""
         grid = self.full_trials if full and self.full_trials else self.trials
         settled = {**values, "mode": "full" if full else "quick"}
-        return [told for told in _product(grid) if self._is_played({**settled, **told})]
+        played = [told for told in _product(grid) if self._is_played({**settled, **told})]
+        return played * (self.full_trials_of_each if full else 1)
 
     def _is_played(self, values: Mapping[str, Scalar]) -> bool:
         """Does a line of `where` hold, as far as these values go?"""

@@ -96,3 +96,10 @@ def test_no_duration(text: str) -> None:
 def test_a_name_alone_keeps_its_type() -> None:
     values = {"fence": True, "n": 3}
     assert filled({"a": "$fence", "b": ["$n", "x$n"]}, values) == {"a": True, "b": [3, "x3"]}
+
+
+def test_the_full_set_plays_several_of_each_where_a_percentile_takes_many() -> None:
+    crashes = load_scenario("crash-recovery")
+    quick, full = (crashes.trials_of({**crashes.parameters, "system": "redis"}, full) for full in (False, True))
+    assert [told["ttl_ms"] for told in quick] == [1000, 2000, 3000]
+    assert [told["ttl_ms"] for told in full] == [1000, 2000, 5000, 10000] * 3
