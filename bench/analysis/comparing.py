@@ -37,6 +37,8 @@ class Line:
         """Does B lie within A's interval? None where that cannot be asked."""
         if isinstance(self.a, Absent) or isinstance(self.b, Absent) or self.bound:
             return None
+        if self.a.method is Method.ONE_RUN:
+            return None  # one run has no interval that another could lie in
         return self.a.contains(self.b.value)
 
 
@@ -98,7 +100,10 @@ def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
             yield Line(
                 one.system, one.workload.name, column, True, _count(one, attribute), _count(other, attribute), (), None
             )
-    for column, name, scale, travels in (*([_MEAN] if one.workload.keys else []), *_COLUMNS):
+    columns = (*([_MEAN] if one.workload.keys else []), *_COLUMNS)
+    # Where a ladder chose another number of clients for the window, latencies are not of the same thing.
+    windows = {run.window_clients for cell in (one, other) for run in cell.used}
+    for column, name, scale, travels in columns if len(windows) == 1 else _OF_ANY_WINDOW:
         yield _line(one, other, column, travels, _values(one, name, scale), _values(other, name, scale), name)
 
 
@@ -109,6 +114,7 @@ _COLUMNS = (
     ("p99, ms", "acquire_us_p99", 1e-3, False),
     ("pairs/s", "throughput_pairs_per_s", 1.0, False),
 )
+_OF_ANY_WINDOW = tuple(column for column in _COLUMNS if not column[1].startswith("acquire_us_"))
 _MEAN = ("mean, ms", "acquire_us_mean", 1e-3, False)  # of clients that share keys; their p50 and p99 are a lottery
 _Side = list[list[float]] | Absent
 

@@ -85,6 +85,22 @@ def test_a_bound_is_not_compared_but_for_a_lone_clients_own_processor(
         assert (found.lies_within is not None) == (found.ratio is not None) == compared
 
 
+def test_latencies_of_windows_with_unlike_numbers_of_clients_are_not_compared(
+    folders: tuple[CampaignFolder, CampaignFolder],
+) -> None:
+    a, b = (Evidence.load(folder) for folder in folders)
+    fewer = replace(b, rows=tuple(replace(row, window_clients=4) for row in b.rows))
+    columns = {one.column for one in compare(a, fewer).lines if one.workload == "saturation"}
+    assert columns == {"client CPU, µs/pair", "pairs/s"}
+
+
+def test_one_run_has_no_interval_that_another_could_lie_in(tmp_path: Path) -> None:
+    a, b = (Evidence.load(campaign(tmp_path, name, runs=1)) for name in ("a", "b"))
+    found = compare(a, b)
+    assert line(found, "redis", "p50, ms").lies_within is None
+    assert line(found, "redis", "round trips").lies_within is True
+
+
 def test_cells_of_one_side_only_are_named(folders: tuple[CampaignFolder, CampaignFolder]) -> None:
     a, b = (Evidence.load(folder) for folder in folders)
     found = compare(a, replace(b, rows=tuple(row for row in b.rows if row.system == "redis")))
