@@ -62,9 +62,10 @@ class Readiness:
     def _put(self, placement: Placement) -> None:
         """All that run of ours, also sets that are idle in this run: their heartbeats are in the generator's way."""
         for spec in self._specs:
-            pids = self._supervisor.running(spec).pids.values()
-            self._places = {**places(pids), **self._places}
-            pin(pids, placement.servers)
+            found = places(self._supervisor.running(spec).pids.values())
+            self._places = {**found, **self._places}
+            # Those in their place already have their threads and children with them, and looking for these takes long.
+            pin((pid for pid, processors in found.items() if processors != placement.servers), placement.servers)
 
     def put_back(self) -> None:
         """Let every process run where it could before."""
