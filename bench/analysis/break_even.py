@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.floor import critical_path
 
-# Within one region: Azure promises less than about 2 ms between its availability zones, others publish no more.
+# Within one region: availability zones of AWS are less than 2 ms apart, mostly less than 1 (Hamilton, re:Invent 2014).
 PLAUSIBLE_ROUND_TRIP_MS = 2.0
-# etcd's hardware guide: the 99th percentile of a write-ahead log's fsync should be below 10 ms.
+# etcd's documentation: the 99th percentile of `wal_fsync_duration_seconds` should be below 10 ms.
 PLAUSIBLE_WRITE_MS = 10.0
 
 
