@@ -1,0 +1,72 @@
+"""What lockbench prints of a hazard campaign: the other side, and the only module here that may know of lockbench."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.analysis import names
+from bench.analysis.claims import load_claims
+from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.claims import judge_by_hazards
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.verdicts import verdict_frame
+from bench.records.store import CampaignFolder, HazardFolder
+from bench.report.hazard_markdown import hazards_markdown
+from bench.report.hazard_tidy import trials_csv, verdicts_csv
+from bench.report.markdown import comparison_markdown
+from bench.report.tidy import claims_csv, to_csv
+from bench.systems.registry import SYSTEMS
+from tests.judge import printed
+from tests.judge.records import Run, runs_of
+
+TITLES: Mapping[str, str] = {names.title(system): system for system in SYSTEMS}
+_Compare = Callable[[str, Sequence[Run], printed.Comparison], None]
+COMPARE: Mapping[str, _Compare] = {
+    "hazard_verdicts.csv": printed.compare_verdicts,
+    "hazards.csv": printed.compare_trials,
+    "hazards.md": lambda text, runs, seen: printed.compare_page(text, runs, TITLES, seen),
+    "claims.csv": printed.compare_claims,
+    "comparison.md": lambda text, runs, seen: printed.compare_glance(text, runs, TITLES, seen),
+}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The files of an export that count hazards, as text."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, hazards: Path, load: Path | None = None) -> "Rendered":
+        """Of a hazard campaign; with a campaign of load the comparison as well, as an export has it."""
+        folder = HazardFolder(hazards)
+        if load is None:
+            evidence, comparison = HazardEvidence.load(folder), {}
+            judgements = [one for claim in load_claims() for one in judge_by_hazards(claim, evidence)]
+            claims = to_csv(verdict_frame(judgements))
+        else:
+            whole = Evidence.load(CampaignFolder(load), hazards=folder)
+            assert whole.hazards is not None
+            evidence, comparison = whole.hazards, {"comparison.md": comparison_markdown(whole)}
+            claims = claims_csv(whole)
+        return cls(
+            {
+                "hazard_verdicts.csv": verdicts_csv(evidence),
+                "hazards.csv": trials_csv(evidence),
+                "hazards.md": hazards_markdown(evidence),
+                "claims.csv": claims,
+                **comparison,
+            }
+        )
+
+    def against(self, runs: Sequence[Run], *names_of_files: str) -> dict[str, printed.Comparison]:
+        """Each file (default: all) held against the judge."""
+        compared = {}
+        for name in names_of_files or self.texts:
+            compared[name] = printed.Comparison()
+            COMPARE[name](self.texts[name], runs, compared[name])
+        return compared
+
+
+def judged(hazards: Path) -> list[Run]:
+    return runs_of(hazards)

@@ -1,0 +1,61 @@
+"""The judge shares no code with what it judges: it imports itself and the standard library."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# The tests and what they render with know both sides.
+BOTH_SIDES = {"renderings"}
+JUDGE = sorted(
+    path.stem for path in HERE.glob("*.py") if not path.stem.startswith("test_") and path.stem not in BOTH_SIDES
+)
+
+
+def test_the_judge_imports_itself_and_the_standard_library() -> None:
+    for name in JUDGE:
+        for node in ast.walk(ast.parse((HERE / f"{name}.py").read_text())):
+            told = []
+            if isinstance(node, ast.Import):
+                told = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name}: relative import"
+                told = [node.module or ""]
+            for module in told:
+                own = module == "tests.judge" or module.removeprefix("tests.judge.") in JUDGE
+                assert own or module.partition(".")[0] in sys.stdlib_module_names, f"{name} imports {module}"
+
+
+def test_nothing_of_lockbench_is_loaded_with_it() -> None:
+    modules = ", ".join("tests.judge" if name == "__init__" else f"tests.judge.{name}" for name in JUDGE)
+    asked = f"import sys, {modules}; print(sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", asked], cwd=HERE.parents[1], capture_output=True, text=True, check=True
+    ).stdout
+    assert "'tests'" in loaded
+    for foreign in ("'bench'", "'pydantic'", "'pandas'"):
+        assert foreign not in loaded
+
+
+def test_the_judge_opens_plans_and_histories_only(tmp_path: Path) -> None:
+    run = tmp_path / "one"
+    run.mkdir()
+    (run / "plan.json").write_text(
+        '{"run_id": "one", "scenario": "gc-pause", "system": "redis", "position": 0, "parameters": {}}'
+    )
+    (run / "history.json").write_text('{"trials": [{"name": "1"}], "staging": []}')
+    (run / "checked.json").write_text("not read")
+    asked = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, told: opened.append(Path(str(told[0])).name) if event == 'open' else None)\n"
+        "from tests.judge.records import runs_of\n"
+        f"runs = runs_of(Path({str(tmp_path)!r}))\n"
+        "print(len(runs[0].trials), [name for name in opened if name.endswith('.json')])\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", asked], cwd=HERE.parents[1], capture_output=True, text=True, check=True
+    ).stdout
+    assert told.strip() == "1 ['plan.json', 'history.json']"
