@@ -8,13 +8,13 @@ from statistics import median
 from tests.judge.counts import Count, count, total
 from tests.judge.fence import fence_faults
 from tests.judge.lines import Tally, late_accepted
-from tests.judge.meanings import at_write, minority_down, nodes_down, nothing_left, servers_went_ahead
+from tests.judge.meanings import at_write, minority_down, nodes_down, nodes_held, nothing_left, servers_went_ahead
 from tests.judge.moments import two_at_once_ns
 from tests.judge.order import pairs_and_falls
 from tests.judge.records import Trial
 from tests.judge.searches import searches
 from tests.judge.tables import event_of, resources, token_word
-from tests.judge.windows import fit
+from tests.judge.windows import beyond, fit
 from tests.judge.writes import accepted, lost_updates, refused, stale
 
 EVENTS = ("contended", "entry_deleted", "server_killed", "server_restarted_empty", "interleaved", "expired")
@@ -27,6 +27,7 @@ class Finding:
     counts: list[Count] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     beside: list[Count] = field(default_factory=list)
+    told: dict[str, float] = field(default_factory=dict)  # single numbers of either, by what they are found with
 
 
 Findings = dict[tuple[str, str], Finding]
@@ -89,7 +90,8 @@ def _tokens(played: Played) -> Findings:
         if not events:
             continue
         if not expires and all(token_word(trials) == "no token" for trials in events.values()):
-            found[claim, system] = Finding()
+            grants = sum(len(one.beliefs) for trials in events.values() for one in trials)
+            found[claim, system] = Finding(told={r"any of ([\d,]+) grants": grants})
             continue
         counts = {event: _pairs(trials) for event, trials in events.items()}
         # A pause beyond the lease makes the next grant one after a lease that ran out.
@@ -149,7 +151,8 @@ def _pauses(played: Played) -> Findings:
     for system in played.systems("gc-pause"):
         line = fit(played.of("gc-pause", system))
         if line is not None:
-            found["C31", system] = Finding(numbers=line)
+            paused = len(beyond(played.of("gc-pause", system)))
+            found["C31", system] = Finding(numbers=line, told={r"over (\d+) pauses": paused})
     for system in played.systems("watchdog"):
         both = [played.tally("watchdog", system, _set("stalled", which)).shown for which in ("process", "worker")]
         found["C33", system] = Finding(both, beside=both)
@@ -197,11 +200,16 @@ def _clocks(played: Played) -> Findings:
             if one.smallest_ms is not None:
                 smallest[ttl_ms] = min(one.smallest_ms, smallest.get(ttl_ms, math.inf))
         numbers = [number for ttl_ms in sorted(smallest) for number in (smallest[ttl_ms], float(ttl_ms))]
-        found["C25", "redlock"] = Finding(numbers=numbers, beside=_enough_clocks(played))
+        drifted = {(int(one.setting("nodes_drifting", 0)), nodes_held(one)) for one in played.of("redlock-drift")}
+        beside = [*_enough_clocks(played), *(Count(*some) for some in drifted)]
+        broke = sum(one.over_left_ms is not None for one in searched.values())
+        found["C25", "redlock"] = Finding(numbers=numbers, beside=beside, told={r"in (\d+) search": broke})
     if not played.of("redlock-clock", "redis"):
         ahead = [one for one in played.of("server-clock", "redis") if servers_went_ahead(one)]
         if ahead:
             found["C26", "redis"] = Finding([Tally(tuple(ahead)).shown], beside=[Tally(tuple(ahead)).shown])
+    elif numbers := _beside_redlock(played):
+        found["C26", "redis"] = Finding(numbers=numbers, beside=_enough_clocks(played))
     for claim, system in (("C27", "zookeeper"), ("C28", "etcd"), ("C29", "postgres-row")):
         servers, client = played.tally("server-clock", system), played.tally("client-clock", system)
         crashed = played.tally("clock-back-and-crash", system)
@@ -216,6 +224,37 @@ def _clocks(played: Played) -> Findings:
     if told:
         found["C30", "dynamodb"] = Finding(told, beside=[*told, record.outside])
     return found
+
+
+def _beside_redlock(played: Played) -> list[float]:
+    """At the smallest TTL, one Redis and Redlock whose holder has a bare majority, of which the fewest clocks jumped:
+    the smallest jump of each, with what was left of the validity, and the TTL. Nothing where the two cannot be put
+    beside each other."""
+    every = searches(played.trials)
+    own = {
+        (ttl, when): one
+        for (name, ttl, _, _, when), one in every.items()
+        if name == "redis" and one.over_left_ms is not None
+    }
+    bare = {
+        (ttl, when, jumped): one
+        for (name, ttl, held, jumped, when), one in every.items()
+        if name == "redlock" and held == one.trials[0].number("quorum")
+    }
+    fewest = min((jumped for (_, _, jumped), one in bare.items() if one.breaking), default=None)
+    pairs = [
+        (ttl, own[ttl, when], one)
+        for (ttl, when, jumped), one in sorted(bare.items())
+        if jumped == fewest and one.over_left_ms is not None and (ttl, when) in own
+    ]
+    if not pairs:
+        return []
+    ttl, *both = pairs[0]
+    numbers = []
+    for one in both:
+        assert one.breaking is not None
+        numbers += [one.smallest_ms or 0.0, one.breaking.measured("remaining_when_asked_ms") or 0.0]
+    return [*numbers, float(ttl)]
 
 
 def _enough_clocks(played: Played) -> list[Count]:
@@ -245,9 +284,14 @@ def _endings(played: Played) -> Findings:
             continue
         excess = sorted(told - one.ttl_ms for one, told in took)
         high = excess[math.ceil(0.95 * len(excess)) - 1] if _bears(len(excess), 0.95) else excess[-1]
-        found["C67", system] = Finding(numbers=[median(excess), high, len(excess), *_run_medians(took)])
+        found["C67", system] = Finding(
+            numbers=[median(excess), high, len(excess)],
+            told=dict(zip((r"range from (\S+) to", r"range from \S+ to (\S+) ms"), _run_medians(took), strict=True)),
+        )
         if system == "redis":
-            found["C34", system] = Finding(numbers=[median(told / one.ttl_ms for one, told in took)])
+            found["C34", system] = Finding(
+                numbers=[median(told / one.ttl_ms for one, told in took)], told={r"median of (\d+)": len(took)}
+            )
     checked, plain = (played.tally("late-release", system).shown for system in ("redis", "redis-plain-delete"))
     if checked.of:
         found["C68", "redis"] = Finding([checked, *([plain] if plain.of else [])], beside=[checked, plain])
@@ -301,7 +345,8 @@ def _servers(played: Played) -> Findings:
     if quorums:
         late = [one for one in quorums if nothing_left(one)]
         given = count(late, lambda one: bool(one.measured("granted")))
-        found["C58", "redlock"] = Finding([given], beside=[given])
+        grants = sum(bool(one.measured("granted")) for one in quorums)
+        found["C58", "redlock"] = Finding([given], beside=[given], told={r"latest of (\d+) grants": grants})
     return found
 
 

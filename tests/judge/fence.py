@@ -33,7 +33,7 @@ def _as_the_log_says(one: Fields, log: list[Fields], times: Counter[int]) -> boo
         return False
     known = 0
     for other in log:
-        if not 1 <= other["order"] < order:
+        if other["order"] >= order:
             continue
         if other["accepted"] and other["token"] is not None:
             known = max(known, other["token"])
@@ -45,7 +45,9 @@ def _as_the_log_says(one: Fields, log: list[Fields], times: Counter[int]) -> boo
 
 
 def _after_a_gap(order: int, times: Counter[int]) -> bool:
-    return order > 1 and (order - 1) not in times
+    """Is the attempt before it missing? Attempts that share an order, of which nobody knows the first, close no gap."""
+    before = order - 1
+    return before >= 1 and (before not in times or (times[before] > 1 and _after_a_gap(before, times)))
 
 
 def without_verdict(trial: Trial) -> int:

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from tests.judge import writes
 from tests.judge.counts import Count, count, total
 from tests.judge.meanings import OTHERS, meaning
 from tests.judge.moments import MS, two_at_once_ns
 from tests.judge.records import Run, Trial
-from tests.judge.writes import accepted, ahead_of_the_fence, late, refused
 
 SAFE, FENCED, UNSAFE, UNAVAILABLE = "safe", "safe only with fencing", "unsafe", "unavailable"
 NOT_MEASURED, NOT_SEEN = "not measured", "not seen"
@@ -58,7 +58,11 @@ class Tally:
 
     @cached_property
     def ahead(self) -> int:
-        return sum(map(ahead_of_the_fence, self.weighed))
+        return sum(map(writes.ahead_of_the_fence, self.weighed))
+
+    @cached_property
+    def read(self) -> int:
+        return sum(map(writes.late_read, self.weighed))
 
     @cached_property
     def has_token(self) -> bool:
@@ -100,7 +104,7 @@ def late_accepted(trials: Iterable[Trial], fenced: bool) -> Count:
     parts = []
     for one in trials:
         if one.fenced is fenced:
-            taken, turned = accepted(late(one)), refused(late(one))
+            taken, turned = writes.late_accepted(one), writes.late_refused(one)
             if taken + turned:
                 parts.append(Count(taken, taken + turned, frozenset({one.run.run_id})))
     return total(parts)

@@ -153,13 +153,23 @@ def _first_step_of_a_search(trial: Trial) -> bool:
     return float(trial.setting("jump_ms", 0.0)) >= trial.ttl_ms
 
 
+def _left_ms(trial: Trial) -> float:
+    """Of the lease, when another client had its answer: of the holder's validity, else all that it may last."""
+    told = trial.measured("remaining_validity_ms")
+    return trial.ttl_ms + trial.number("ttl_granularity_ms") if told is None else told
+
+
 def servers_went_ahead(trial: Trial) -> bool:
     """Clocks of the servers, which end the lease, went ahead by more than was left of it."""
-    left_ms, aside_ms = trial.measured("remaining_validity_ms"), trial.measured("drift_ms")
-    known = left_ms is not None and aside_ms is not None
-    left = (left_ms or 0.0) + (aside_ms or 0.0) if known else trial.ttl_ms + trial.number("ttl_granularity_ms")
     ahead_ms = max((_amount(one) for one in trial.faults("clock_jump")), default=0.0)
-    return _ended_by("server", trial) and ahead_ms > left
+    return _ended_by("server", trial) and ahead_ms > _left_ms(trial)
+
+
+def _servers_ran_fast(trial: Trial) -> bool:
+    """They gained more than was left, by running fast; and the other had its answer while the validity lasted."""
+    gained_ms = (trial.measured("rate_percent") or 0.0) / 100.0 * (trial.measured("held_ms") or 0.0)
+    in_time = (trial.measured("remaining_validity_ms") or 0.0) > 0.0
+    return in_time and _ended_by("server", trial) and gained_ms > _left_ms(trial)
 
 
 def _servers_went_back_after_a_crash(trial: Trial) -> bool:
@@ -271,6 +281,17 @@ def _by_nodes(trial: Trial) -> str | None:
     return f"{trial.setting('nodes_jumped', 0)} of {nodes_held(trial)} held nodes ahead"
 
 
+def _by_drift(trial: Trial) -> str | None:
+    fast = f"fast by {trial.setting('rate_percent', 0)} %"
+    if trial.number("nodes") == 1:
+        return fast
+    return f"{trial.setting('nodes_drifting', 0)} of {nodes_held(trial)} held nodes {fast}"
+
+
+def _by_failover(trial: Trial) -> str | None:
+    return str(trial.setting("failover", ""))
+
+
 def _where_a_clock_moved(trial: Trial) -> str | None:
     return None if _by_direction(trial) is None else ""
 
@@ -351,6 +372,13 @@ MEANINGS = {
     "idle-in-transaction": Meaning("pause inside a transaction", exposed=_stopped("pause"), line=_by_idle_timeout),
     "cable-pulled": Meaning("holder cut off", harm=two_holders_awake, exposed=_outlasted("partition"), line=_by_care),
     "crash-recovery": Meaning("crash of the holder", "availability", exposed=_struck("kill"), nobody=_no_recovery),
+    "crash-and-failover": Meaning(
+        "crash of the holder, then a failover",
+        "availability",
+        exposed=_struck("kill"),
+        nobody=_no_recovery,
+        line=_by_failover,
+    ),
     "late-release": Meaning("late release", "freed for another", _stolen, _outlasted("pause")),
     "swallowed-reply": Meaning(
         "reply to an acquire lost", "blocked", exposed=_struck("swallow_reply"), nobody=_blocked
@@ -376,6 +404,7 @@ MEANINGS = {
     "redlock-clock": Meaning(
         "clock jump of the servers", exposed=_first_step_of_a_search, nobody=_never, line=_by_nodes, search=True
     ),
+    "redlock-drift": Meaning("clock drift of the servers", exposed=_servers_ran_fast, nobody=_never, line=_by_drift),
     "client-clock": Meaning(
         "clock of a client wrong",
         harm=two_holders_awake,

@@ -181,12 +181,15 @@ def compare_claims(text: str, runs: Sequence[Run], seen: Comparison) -> None:
         seen.counts(where, found, one.counts)
         seen.among(f"{where}, why", row["why"], one.beside)
         numbers = _NUMBER.findall(_COUNT.sub("", found).replace("p95", ""))
-        if row["id"] == "C67":
-            numbers += [part for ends in re.findall(r"range from (\S+) to (\S+) ms", row["why"]) for part in ends]
+        for pattern, value in one.told.items():
+            for printed in re.findall(pattern, f"{found}; {row['why']}"):
+                seen.near(f"{where}, {pattern}", printed, value)
         if one.numbers:
             seen.same(f"{where}, how many numbers", len(numbers), len(one.numbers))
             for printed, value in zip(numbers, one.numbers, strict=False):
                 seen.near(where, printed, value)
+            if row["id"] != "C57":
+                seen.same(f"{where}, told again in the reason", found in row["why"], True)
     seen.same("claims.csv, claims with a finding that are not there", set(judged) - told, set())
 
 
@@ -256,9 +259,12 @@ def _reason_row(header: Sequence[str], row: Sequence[str], line: Line, seen: Com
     seen.counts(f"{where}, fence off", told["Stale accepted, fence off"], [off] if off.of else [])
     seen.counts(f"{where}, fence on", told["Fence on"], [on] if on.of else [])
     seen.among(f"{where}, reason", told["Why"], _of_reason(line))
-    ahead = re.search(r"(\d+) of these came before the resource", told["Why"])
-    if ahead:
-        seen.same(f"{where}, ahead of the fence", int(ahead.group(1)), line.tally.ahead)
+    for pattern, value in (
+        (r"(\d+) of these came before the resource", line.tally.ahead),
+        (r"(\d+) more came before the new holder's first read", line.tally.read),
+    ):
+        for printed in re.findall(pattern, told["Why"]):
+            seen.same(f"{where}, {pattern}", int(printed), value)
     seen.same(f"{where}, runs", _run_ids(told["Runs"]), set(line.evidence))
 
 

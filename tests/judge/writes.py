@@ -46,6 +46,36 @@ def lost_updates(trial: Trial) -> int:
     return sum(write["accepted"] is True and write["value_before"] != write["value_read"] for write in trial.writes)
 
 
+def was_read(trial: Trial, write: Fields) -> bool:
+    """Was an accepted write read by every later holder that the resource accepted? Each of them, and there was one,
+    began there with a presentation, behind this write in the resource's own order."""
+    if write["accepted"] is not True:
+        return False
+    told_ns = {one["grant"]: one["from_ns"] for one in trial.beliefs}
+    later: dict[str, list[tuple[int, bool]]] = {}
+    for shows, attempts in ((False, trial.writes), (True, trial.presentations)):
+        for one in attempts:
+            after = one["key"] == write["key"] and told_ns[one["grant"]] > told_ns[write["grant"]]
+            if after and one["accepted"] is True:
+                later.setdefault(one["grant"], []).append((one["order"], shows))
+    # Of a write and a presentation of one order nobody knows which came first.
+    firsts = [min(attempts) for attempts in later.values()]
+    return bool(firsts) and all(shows and order > write["order"] for order, shows in firsts)
+
+
+def late_accepted(trial: Trial) -> int:
+    """Late writes that were accepted, and not read by whoever held the key after them."""
+    return sum(write["accepted"] is True and not was_read(trial, write) for write in late(trial))
+
+
+def late_refused(trial: Trial) -> int:
+    return refused(late(trial))
+
+
+def late_read(trial: Trial) -> int:
+    return sum(was_read(trial, write) for write in late(trial))
+
+
 def ahead_of_the_fence(trial: Trial) -> int:
     """Late writes that a checked fence accepted before any later holder had shown its token to the resource."""
     if not (trial.fenced and trial.has_token):
@@ -53,7 +83,7 @@ def ahead_of_the_fence(trial: Trial) -> int:
     told_ns = {one["grant"]: one["from_ns"] for one in trial.beliefs}
     ahead = 0
     for write in late(trial):
-        if write["accepted"] is not True:
+        if write["accepted"] is not True or was_read(trial, write):
             continue
         shown = any(
             other["accepted"] is True
