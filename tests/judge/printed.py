@@ -22,12 +22,12 @@ from tests.judge.writes import accepted, lost_updates, refused, stale
 
 NOTHING = "—"
 # "3 of 6 pairs in 2 runs, ≤ 78 %"; a part of a time ("1,004 of 2,000 ms") is no count.
-_COUNT = re.compile(
+COUNT = re.compile(
     r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*\d|\d)(?![\d,]* ms)(?: pairs(?: of grants)?)?"
     r"(?: in (\d+) runs?, ≤ (\d+) % of runs at 95 %)?"
 )
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
-_SAFETY = frozenset(
+SAFETY = frozenset(
     f"C{number}"
     for first, last in ((13, 31), (33, 39), (44, 47), (53, 60), (63, 64), (67, 68))
     for number in range(first, last + 1)
@@ -58,7 +58,7 @@ class Comparison:
 
     def counts(self, where: str, printed: str, judged: Sequence[Count]) -> None:
         """Every count of a text, in its order."""
-        found = list(_COUNT.finditer(printed))
+        found = list(COUNT.finditer(printed))
         self.same(f"{where}, how many counts", len(found), len(judged))
         for match, one in zip(found, judged, strict=False):
             self._count(where, match, one)
@@ -66,7 +66,7 @@ class Comparison:
     def among(self, where: str, printed: str, judged: Iterable[Count]) -> None:
         """Every count of a text is one of these."""
         known = list(judged)
-        for match in _COUNT.finditer(printed):
+        for match in COUNT.finditer(printed):
             fitting = [one for one in known if (one.seen, one.of) == _pair(match)]
             self.cells += 1
             if not any(_bounded(match, one) for one in fitting):
@@ -118,9 +118,9 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
             "stale_judged_fence_on": on.of,
             "unavailable": tally.nobody.seen,
             "has_token": tally.has_token,
-            "evidence_runs": " ".join(line.evidence),
-            "void_runs": " ".join(line.void),
         }
+        seen.same(f"{where}, evidence_runs", set(row["evidence_runs"].split()), set(line.evidence))
+        seen.same(f"{where}, void_runs", row["void_runs"].split(), line.void)
         for name, value in exact.items():
             seen.same(f"{where}, {name}", row[name], str(value))
         for name, value in (("upper_bound_of_runs", line.behind.bound), ("overlap_s_max", tally.longest_ms / 1e3)):
@@ -170,7 +170,7 @@ def compare_claims(text: str, runs: Sequence[Run], seen: Comparison) -> None:
     judged = findings(counted(list(runs)))
     told = set()
     for row in csv.DictReader(io.StringIO(text)):
-        if row["id"] not in _SAFETY:
+        if row["id"] not in SAFETY:
             continue
         key, where = (row["id"], row["system"]), f"claims.csv, {row['id']} of {row['system']}"
         told.add(key)
@@ -180,7 +180,7 @@ def compare_claims(text: str, runs: Sequence[Run], seen: Comparison) -> None:
             continue
         seen.counts(where, found, one.counts)
         seen.among(f"{where}, why", row["why"], one.beside)
-        numbers = _NUMBER.findall(_COUNT.sub("", found).replace("p95", ""))
+        numbers = _NUMBER.findall(COUNT.sub("", found).replace("p95", ""))
         for pattern, value in one.told.items():
             for printed in re.findall(pattern, f"{found}; {row['why']}"):
                 seen.near(f"{where}, {pattern}", printed, value)
@@ -364,9 +364,9 @@ def _measure_cell(where: str, cell: str, values: list[float], seen: Comparison) 
         seen.counts(where, cell, [Count(never, len(values))])
     elif cell == "never":
         seen.same(where, never, len(values))
-    elif _COUNT.fullmatch(cell):
+    elif COUNT.fullmatch(cell):
         seen.counts(where, cell, [Count(sum(value == 1.0 for value in values), len(values))])
-    if cell[0].isdigit() and not _COUNT.fullmatch(cell):
+    if cell[0].isdigit() and not COUNT.fullmatch(cell):
         seen.near(where, cell.split(" ")[0], _middle([value for value in values if value != -1.0] or values))
 
 
