@@ -316,6 +316,10 @@ def nodes_down(trial: Trial) -> int:
     return int(trial.setting("nodes_down", 0) if told is None else told)
 
 
+def _some_down(trial: Trial) -> bool:
+    return nodes_down(trial) > 0
+
+
 def minority_down(trial: Trial) -> bool:
     """Are enough left for a quorum?"""
     return trial.number("nodes") - nodes_down(trial) >= trial.number("quorum")
@@ -424,7 +428,7 @@ MEANINGS = {
     "restarted-node": Meaning("restart of one node", _RESTARTED, exposed=_could_lose_its_memory, line=_by_durability),
     "failover": Meaning("failover", _RESTARTED, exposed=_struck("failover"), line=_by_replication),
     "stalled-leader": Meaning("server stalled", _RESTARTED, two_holders_awake, _stopped("server_stall"), line=_by_role),
-    "nodes-down": Meaning("servers stopped", "availability", nobody=_not_acquired, line=_by_share),
+    "nodes-down": Meaning("servers stopped", "availability", exposed=_some_down, nobody=_not_acquired, line=_by_share),
 }
 OTHERS = frozenset({"token-sources", "naive-fence", "mod-revision", "resources", "second-write"})
 

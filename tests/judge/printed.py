@@ -100,7 +100,7 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
     judged = lines(runs)
     printed = {(row["system"], row["fault"]): row for row in csv.DictReader(io.StringIO(text))}
     seen.same("hazard_verdicts.csv, its rows", set(printed), set(judged))
-    for key in printed.keys() & judged.keys():
+    for key in (one for one in printed if one in judged):
         row, line = printed[key], judged[key]
         tally, where = line.tally, f"hazard_verdicts.csv, {' under '.join(key)}"
         off, on = tally.late_accepted(False), tally.late_accepted(True)
@@ -301,7 +301,7 @@ def _scenario(
         values = (tables.plain(None if told[name] == NOTHING else told[name]) for name in columns)
         printed[titles[row[0]], *values] = told
     seen.same(f"hazards.md, {scenario}, its rows", set(printed), set(judged))
-    for key in printed.keys() & judged.keys():
+    for key in (one for one in printed if one in judged):
         _row(f"hazards.md, {scenario}, {' '.join(key)}", printed[key], judged[key], chosen, header, seen)
 
 
