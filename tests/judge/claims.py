@@ -228,9 +228,9 @@ def _clocks(played: Played) -> Findings:
 
 
 def _beside_redlock(played: Played) -> list[float]:
-    """At the smallest TTL, one Redis and Redlock whose holder has a bare majority, of which the fewest clocks jumped:
-    the smallest jump of each, with what was left of the validity, and the TTL. Nothing where the two cannot be put
-    beside each other."""
+    """One Redis and Redlock whose holder has a bare majority, of which the fewest clocks jumped, at the smallest TTL of
+    a late jump where there is one: the smallest jump of each, with what was left of the validity, and the TTL. Nothing
+    where the two cannot be put beside each other."""
     every = searches(played.trials)
     own = {
         (ttl, when): one
@@ -250,7 +250,7 @@ def _beside_redlock(played: Played) -> list[float]:
     ]
     if not pairs:
         return []
-    ttl, *both = pairs[0]
+    ttl, *both = next((pair for pair in pairs if pair[1].trials[0].setting("when") == "late"), pairs[0])
     numbers = []
     for one in both:
         assert one.breaking is not None

@@ -79,6 +79,11 @@ def _no_recovery(trial: Trial) -> bool:
     return (trial.measured("recovery_ms") or 0.0) < 0.0
 
 
+def _kept_from_the_next(trial: Trial) -> bool:
+    took_ms = trial.measured("recovery_ms") or 0.0
+    return took_ms < 0.0 or took_ms > a_lease_and_the_asking_ms(trial)
+
+
 def _blocked(trial: Trial) -> bool:
     blocked_ms = trial.measured("blocked_ms") or 0.0
     return blocked_ms < 0.0 or blocked_ms > a_lease_and_the_asking_ms(trial)
@@ -378,9 +383,9 @@ MEANINGS = {
     "crash-recovery": Meaning("crash of the holder", "availability", exposed=_struck("kill"), nobody=_no_recovery),
     "crash-and-failover": Meaning(
         "crash of the holder, then a failover",
-        "availability",
-        exposed=_struck("kill"),
-        nobody=_no_recovery,
+        "blocked",
+        exposed=_struck("failover"),
+        nobody=_kept_from_the_next,
         line=_by_failover,
     ),
     "late-release": Meaning("late release", "freed for another", _stolen, _outlasted("pause")),
