@@ -52,7 +52,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
 
 def _counter_falls(one: FaultVerdict, hazards: HazardEvidence) -> bool:
     """A fence lasts as long as its tokens rise: does safety lean on a counter that was seen to start anew?"""
-    return one.verdict is HazardVerdict.WITH_FENCING and bool(events_that_lower(hazards.tokens, one.system))
+    return word_of(one) == HazardVerdict.WITH_FENCING and bool(events_that_lower(hazards.tokens, one.system))
 
 
 def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
@@ -74,7 +74,7 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
         if not isinstance(rule, Absent):
             return Text(f"yes: two holders once clocks jump by {rule.words}", marks)
         showing = [one for one in counted if one.counted.harmful]
-        count = sum((one.telling for one in showing or counted), NOBODY_LOOKED)
+        count = sum((one.telling if showing else one.shown for one in showing or counted), NOBODY_LOOKED)
         if not showing:
             word = NOT_SEEN if count.few else "no"
             return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks)

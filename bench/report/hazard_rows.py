@@ -54,8 +54,8 @@ class Row:
     parameters: Mapping[str, str]  # as words
     trials: int
     overlap_s: tuple[float, ...]  # one a trial; empty: not asked
-    stale_accepted: int
-    stale_refused: int
+    late_accepted: int
+    late_refused: int
     lost_updates: int
     token_faults: int
     token_pairs: int
@@ -86,8 +86,8 @@ class ScenarioTable:
         return any(any(row.overlap_s) or (about and row.overlap_s) for row in self.rows)
 
     @property
-    def has_stale_writes(self) -> bool:
-        return any(row.stale_accepted or row.stale_refused for row in self.rows)
+    def has_late_writes(self) -> bool:
+        return any(row.late_accepted or row.late_refused for row in self.rows)
 
     @property
     def has_lost_updates(self) -> bool:
@@ -145,6 +145,8 @@ def value_words(value: Scalar) -> str:
 
 def _number(value: float) -> str:
     """Three digits that count; thousands are set apart from five digits on, so that a range stays narrow."""
+    if value < 0.0:
+        return f"\u2212{_number(-value)}"
     if abs(value) < 100.0 and value != int(value):
         return formats.significant(value, 3)
     return f"{value:,.0f}" if abs(value) >= 10_000.0 else f"{value:.0f}"
@@ -202,8 +204,8 @@ def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[st
         parameters={name: NOTHING if value is None else value_words(value) for name, value in values.items()},
         trials=len(trials),
         overlap_s=tuple(one.overlap_ns / 1e9 for one in checked) if excludes else (),
-        stale_accepted=sum(map(late_accepted, trials)),
-        stale_refused=sum(map(late_refused, trials)),
+        late_accepted=sum(map(late_accepted, trials)),
+        late_refused=sum(map(late_refused, trials)),
         lost_updates=sum(one.lost_updates for one in checked),
         token_faults=sum(len(one.token_faults) for one in checked),
         token_pairs=sum(one.token_pairs for one in checked),
@@ -275,8 +277,8 @@ def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
         },
         trials=row.tried,
         overlap_s=(),
-        stale_accepted=0,
-        stale_refused=0,
+        late_accepted=0,
+        late_refused=0,
         lost_updates=0,
         token_faults=0,
         token_pairs=0,
@@ -299,8 +301,8 @@ def _void_row(run: HazardRun, varying: Sequence[str]) -> Row:
         },
         trials=0,
         overlap_s=(),
-        stale_accepted=0,
-        stale_refused=0,
+        late_accepted=0,
+        late_refused=0,
         lost_updates=0,
         token_faults=0,
         token_pairs=0,

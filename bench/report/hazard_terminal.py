@@ -16,6 +16,7 @@ from bench.report.formats import NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
 from bench.report.hazard_verdicts import (
     COUNTED,
+    HELD,
     WINDOW_HEADER,
     Block,
     blocks,
@@ -28,7 +29,10 @@ from bench.report.terminal import compact_table
 
 _MEASURES_APART, _COLUMNS_APART = 5, 9  # more than that leave no room for each other
 _COLUMNS_ROOMY = 4  # up to that a system's name may be as long as it is
-_SHORT = {str(HazardVerdict.WITH_FENCING): "with fence"}  # one line where a column of verdicts is narrow
+_SHORT = {
+    str(HazardVerdict.WITH_FENCING): "with fence",
+    HELD: "fence held",
+}  # one line where a column of verdicts is narrow
 _SYSTEM_COLUMNS, _VERDICT_COLUMNS, _MEASURED_COLUMNS = 12, 13, 44
 _MEASURED_LEAST = 18
 _FULL_BLOCK = 6  # systems beside each other: each gets what is left
@@ -77,9 +81,9 @@ def _scenario(one: ScenarioTable) -> Iterable[RenderableType]:
     table.add_column("n", justify="right", no_wrap=True)
     if one.has_overlaps:
         table.add_column("two holders, s", justify="right", max_width=11, overflow="fold")
-    if one.has_stale_writes:
-        table.add_column("stale accepted", justify="right", max_width=8)
-        table.add_column("stale refused", justify="right", max_width=7)
+    if one.has_late_writes:
+        table.add_column("late accepted", justify="right", max_width=8)
+        table.add_column("late refused", justify="right", max_width=7)
     if one.has_lost_updates:
         table.add_column("lost updates", justify="right", max_width=7)
     if one.has_tokens:
@@ -112,9 +116,9 @@ def _cells(one: ScenarioTable, row: Row, note: int, *, first: bool, told: bool) 
     yield "" if row.void else str(row.trials)
     if one.has_overlaps:
         yield _below(*median_words(row.overlap_s, digits=3)) if row.overlap_s else ""
-    if one.has_stale_writes:
-        yield _count(row, row.stale_accepted, "red")
-        yield _count(row, row.stale_refused, "green")
+    if one.has_late_writes:
+        yield _count(row, row.late_accepted, "red")
+        yield _count(row, row.late_refused, "green")
     if one.has_lost_updates:
         yield _count(row, row.lost_updates, "red")
     if one.has_tokens:
@@ -151,7 +155,7 @@ def _repeated(one: ScenarioTable) -> bool:
 
 def _columns(one: ScenarioTable) -> int:
     """How many columns there are beside system, n and verdict, where each measure has its own."""
-    counted = one.has_overlaps + 2 * one.has_stale_writes + one.has_lost_updates + one.has_tokens
+    counted = one.has_overlaps + 2 * one.has_late_writes + one.has_lost_updates + one.has_tokens
     return len(one.parameters) + len(one.measures) + counted
 
 

@@ -19,13 +19,17 @@ MEANINGS: Mapping[HazardVerdict, str] = {
     HazardVerdict.SAFE: "the harm, with most faults two holders at once, was never observed",
     HazardVerdict.WITH_FENCING: "two clients held the lock; with the fence on, every late write was refused",
     HazardVerdict.UNSAFE: "the harm was observed, and no fence helped, or none was tried",
-    HazardVerdict.UNAVAILABLE: "nobody got the lock",
+    HazardVerdict.UNAVAILABLE: "nobody got the lock, or not within a lease",
     HazardVerdict.NOT_MEASURED: "no trial could have shown the harm",
 }
 NOT_SEEN = "not seen"  # instead of `safe`, where so few runs looked that the word would promise too much
-FEW_MEANING = "never observed, but in too few runs to call it safe"
+HELD = "fence held so far"  # instead of `safe only with fencing`, for the same reason
+FEW_MEANINGS = {
+    NOT_SEEN: "never observed, but in too few runs to call it safe",
+    HELD: "two clients held the lock; a fence refused every late write, in too few runs to rely on it",
+}
 COUNTED = "Counts are trials that showed the harm, of those that could have."
-REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Stale accepted, fence off", "Fence on", "Why", "Runs")
+REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Late accepted, fence off", "Fence on", "Why", "Runs")
 WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
 
 
@@ -68,14 +72,17 @@ def word_of(one: FaultVerdict) -> str:
 
 
 def shown_word(counted: Exposed) -> str:
-    """The verdict of these trials; `safe` only where enough runs looked for the harm."""
-    return NOT_SEEN if counted.few else str(counted.verdict)
+    """The verdict of these trials; one that rests on what was never seen takes runs enough."""
+    if not counted.few:
+        return str(counted.verdict)
+    return NOT_SEEN if counted.verdict is HazardVerdict.SAFE else HELD
 
 
 def meanings(hazards: HazardEvidence) -> Mapping[str, str]:
     """What the words mean that these verdicts are shown in."""
     told = {str(word): meaning for word, meaning in MEANINGS.items()}
-    return {**told, NOT_SEEN: FEW_MEANING} if any(word_of(one) == NOT_SEEN for one in hazards.verdicts) else told
+    shown = {word_of(one) for one in hazards.verdicts}
+    return {**told, **{word: meaning for word, meaning in FEW_MEANINGS.items() if word in shown}}
 
 
 def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:

@@ -208,7 +208,7 @@ def _clocks(played: Played) -> Findings:
     if not played.of("redlock-clock", "redis"):
         ahead = [one for one in played.of("server-clock", "redis") if servers_went_ahead(one)]
         if ahead:
-            found["C26", "redis"] = Finding([Tally(tuple(ahead)).shown], beside=[Tally(tuple(ahead)).shown])
+            found["C26", "redis"] = Finding(beside=[Tally(tuple(ahead)).shown])
     elif numbers := _beside_redlock(played):
         found["C26", "redis"] = Finding(numbers=numbers, beside=_enough_clocks(played))
     for claim, system in (("C27", "zookeeper"), ("C28", "etcd"), ("C29", "postgres-row")):

@@ -11,7 +11,7 @@ from tests.judge.moments import MS, two_at_once_ns
 from tests.judge.records import Run, Trial
 
 SAFE, FENCED, UNSAFE, UNAVAILABLE = "safe", "safe only with fencing", "unsafe", "unavailable"
-NOT_MEASURED, NOT_SEEN = "not measured", "not seen"
+NOT_MEASURED, NOT_SEEN, HELD = "not measured", "not seen", "fence held so far"
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,10 @@ class Tally:
 
     @cached_property
     def shown_word(self) -> str:
-        """The same as it is printed: `safe` from too few runs is only `not seen`."""
+        """The same as it is printed: what rests on a nought from too few runs is called neither safe nor fenced."""
         behind = self.shown if self.shown.of else self.nobody
+        if self.word == FENCED and self.late_accepted(True).too_few:
+            return HELD
         return NOT_SEEN if self.word == SAFE and behind.too_few else self.word
 
     def behind(self, about_getting_it: bool) -> Count:
@@ -122,6 +124,13 @@ class Line:
     @property
     def behind(self) -> Count:
         return self.tally.behind(self.about_getting_it)
+
+    @property
+    def counted_hazard(self) -> str:
+        """What the count behind the word counts: without harm, it may be trials in which nobody got the lock."""
+        tally = self.tally
+        getting_it = tally.word == UNAVAILABLE or not tally.shown.of
+        return "availability" if getting_it and not tally.harmed and not self.about_getting_it else self.hazard
 
     @property
     def evidence(self) -> list[str]:

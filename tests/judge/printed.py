@@ -18,7 +18,7 @@ from tests.judge.records import Run, Trial, counted
 from tests.judge.searches import searches
 from tests.judge.waiting import never_served
 from tests.judge.windows import beyond
-from tests.judge.writes import accepted, lost_updates, refused, stale
+from tests.judge.writes import accepted, late, late_read, lost_updates, refused, stale
 
 NOTHING = "—"
 # "3 of 6 pairs in 2 runs, ≤ 78 %"; a part of a time ("1,004 of 2,000 ms") is no count.
@@ -105,18 +105,19 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
         tally, where = line.tally, f"hazard_verdicts.csv, {' under '.join(key)}"
         off, on = tally.late_accepted(False), tally.late_accepted(True)
         exact = {
-            "hazard": line.hazard,
+            "hazard": line.counted_hazard,
             "verdict": tally.word,
             "shown": line.behind.seen,
             "of_trials": line.behind.of,
             "of_runs": len(line.behind.runs),
             "shown_outside": tally.outside.seen,
             "of_outside": tally.outside.of,
-            "stale_accepted_fence_off": off.seen,
-            "stale_judged_fence_off": off.of,
-            "stale_accepted_fence_on": on.seen,
-            "stale_judged_fence_on": on.of,
+            "late_accepted_fence_off": off.seen,
+            "late_judged_fence_off": off.of,
+            "late_accepted_fence_on": on.seen,
+            "late_judged_fence_on": on.of,
             "unavailable": tally.nobody.seen,
+            "of_exposed_to_that": tally.nobody.of,
             "has_token": tally.has_token,
         }
         seen.same(f"{where}, evidence_runs", set(row["evidence_runs"].split()), set(line.evidence))
@@ -150,8 +151,10 @@ def compare_trials(text: str, runs: Sequence[Run], seen: Comparison) -> None:
         exact = {
             "grants": len(one.beliefs),
             "writes": len(one.writes),
-            "stale_accepted": accepted(stale(one)),
-            "stale_refused": refused(stale(one)),
+            "late_accepted": accepted(late(one)) - late_read(one),
+            "late_refused": refused(late(one)),
+            "late_read": late_read(one),
+            "overtaken": len(late(one)) - len(stale(one)),
             "lost_updates": lost_updates(one),
             "token_pairs": pairs,
             "token_faults": falls,
@@ -256,7 +259,7 @@ def _reason_row(header: Sequence[str], row: Sequence[str], line: Line, seen: Com
     seen.same(where, told["Verdict"], line.tally.shown_word)
     off, on = line.tally.late_accepted(False), line.tally.late_accepted(True)
     seen.counts(f"{where}, shown", told["Shown"], [] if line.tally.word == NOT_MEASURED else [line.behind])
-    seen.counts(f"{where}, fence off", told["Stale accepted, fence off"], [off] if off.of else [])
+    seen.counts(f"{where}, fence off", told["Late accepted, fence off"], [off] if off.of else [])
     seen.counts(f"{where}, fence on", told["Fence on"], [on] if on.of else [])
     seen.among(f"{where}, reason", told["Why"], _of_reason(line))
     for pattern, value in (
@@ -323,7 +326,7 @@ def _row(
     searched = row.trials[0].scenario == tables.SEARCH
     if not searched:
         for column, value in (
-            ("stale writes accepted", row.late_accepted),
+            ("late writes accepted", row.late_accepted),
             ("refused", row.late_refused),
             ("lost updates", row.lost_updates),
         ):
@@ -341,7 +344,7 @@ def _row(
             seen.near(f"{where}, two holders", told["two holders, s"].split(" ")[0], _middle(row.overlaps_s))
     start = header.index("n") + 1
     for column in header[start:-2]:
-        if column in ("two holders, s", "stale writes accepted", "refused", "lost updates", "token faults"):
+        if column in ("two holders, s", "late writes accepted", "refused", "lost updates", "token faults"):
             continue
         if searched:
             _search_cell(f"{where}, {column}", column, told[column], row, seen)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.limits import limits
 from bench.report.table_model import Footnotes
 from tests.analysis.hazards import records
+from tests.analysis.hazards.records import Staged, often, two_holders
 from tests.report import hazard_campaigns
 
 
@@ -79,7 +81,7 @@ def test_systems_stand_in_table_order_and_repetitions_in_one_row(hazards: Hazard
         for row in pauses.rows
         if row.system == "redis" and dict(row.parameters) == {"fence": "off", "pause_ttls": "1.6"}
     ]
-    assert (row.trials, row.stale_accepted, row.stale_refused, row.lost_updates) == (2, 2, 0, 2)
+    assert (row.trials, row.late_accepted, row.late_refused, row.lost_updates) == (2, 2, 0, 2)
     assert row.evidence == ("gc-pause-redis-01", "gc-pause-redis-03")
     assert median_words(row.overlap_s, digits=3) == ("0.596", "0.594\u20130.598")
     assert row.verdict == "unsafe", "with the fence off; the row's own trials, and no others"
@@ -89,13 +91,14 @@ def test_counts_verdicts_and_measures_are_printed(hazards: HazardEvidence) -> No
     text = printed(hazards)
     pauses = part(text, "gc-pause: pause of the holder")
     above, below, *_ = pauses.splitlines()[2:]
-    assert above.split() == ["two", "stale", "stale", "lost"]
+    assert above.split() == ["two", "late", "late", "lost"]
     assert below.split() == [
         *("System", "fence", "pause,", "TTL", "n", "holders,", "s"),
         *("accepted", "refused", "updates", "pause,", "ms", "wait,", "ms", "verdict"),
     ]
-    fenced = next(line for line in pauses.splitlines() if "with fence" in line)
-    assert fenced.rstrip().endswith("with fence"), "one line, and the whole word in the explanation"
+    fenced = next(line for line in pauses.splitlines() if "fence held" in line)
+    assert fenced.rstrip().endswith("fence held"), "one line, and the whole word in the explanation"
+    assert "fence held (fence held so far): " in text
     assert "with fence (safe only with fencing): " in text
     redlock = [line for line in pauses.splitlines() if line.split()[:1] == ["Redlock"]]
     assert len(redlock) == 1, "a system is named once"
@@ -159,7 +162,7 @@ def test_one_run_alone_is_a_table(tmp_path: Path) -> None:
     records.add_run(folder, plan, records.two_holders(False))
     (one,) = scenario_tables(HazardEvidence.load(folder))
     assert one.parameters == ()
-    assert one.rows[0].stale_accepted == 1
+    assert one.rows[0].late_accepted == 1
     assert "unsafe" in printed(HazardEvidence.load(folder))
 
 
@@ -199,7 +202,7 @@ def test_every_trial_and_every_void_run_is_a_row_of_the_csv(hazards: HazardEvide
     void = {row["run_id"] for row in rows if row["void_reason"]}
     assert void == {"gc-pause-zookeeper-02", "gc-pause-etcd-04"}
     first = next(row for row in rows if row["run_id"] == "gc-pause-redis-01" and row["parameter_pause_ttls"] == "1.6")
-    assert (first["stale_accepted"], first["overlap_s"], first["parameter_fence"]) == ("1", "0.598", "False")
+    assert (first["late_accepted"], first["overlap_s"], first["parameter_fence"]) == ("1", "0.598", "False")
     verdicts = list(csv.DictReader(io.StringIO(verdicts_csv(hazards))))
     assert {(row["system"], row["fault"]): row["verdict"] for row in verdicts}[
         "redlock", "pause of the holder"
@@ -209,7 +212,7 @@ def test_every_trial_and_every_void_run_is_a_row_of_the_csv(hazards: HazardEvide
 def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> None:
     notes = Footnotes()
     pauses, clocks = pause_safety(both, notes), clock_sensitivity(both, notes)
-    assert pauses("redis").words == "safe only with fencing, while the counter survives: two holders in 6 of 6 pauses"
+    assert pauses("redis").words == "fence held so far: two holders in 6 of 6 pauses"
     assert pauses("redlock").words == "unsafe: two holders in 4 of 4 pauses"
     assert pauses("postgres-row").words == "not seen: two holders in 0 of 4 pauses; waiters pinned for up to 1.0\u00a0s"
     assert clocks("redlock").words == (
@@ -220,7 +223,6 @@ def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> 
     assert clocks("etcd").words == "not seen: two holders in 0 of 1 jumps, 1 run"
     assert not clocks("zookeeper").measured
     assert f"{NO_TOKEN}: Redlock." in notes.texts
-    assert f"{COUNTER}: Redis." in notes.texts
     assert any(note.startswith(FEW) and "Postgres row" in note for note in notes.texts)
 
 
@@ -238,6 +240,20 @@ def test_claims_about_safety_have_their_runs(hazards: HazardEvidence) -> None:
     assert "accepted 3 of 3" in rows["C19"].measured
     assert "gc-pause-redis-01" in rows["C19"].evidence
     assert "C01" not in rows
+
+
+def test_a_fence_lasts_as_long_as_its_counter(both: Evidence) -> None:
+    paused = [
+        run
+        for name in ("redis", "etcd")
+        for run in often("gc-pause", name, two_holders(False, 4000.0), two_holders(True, 4000.0))
+    ]
+    fell = often("token-sources", "redis", Staged({"event": "server_killed"}, pairs=10, fell=10))
+    notes = Footnotes()
+    told = pause_safety(replace(both, hazards=records.evidence(*paused, *fell)), notes)
+    assert told("redis").words == "safe only with fencing, while the counter survives: two holders in 12 of 12 pauses"
+    assert told("etcd").words == "safe only with fencing: two holders in 12 of 12 pauses"
+    assert notes.texts == (f"{COUNTER}: Redis.",)
 
 
 def test_the_tokens_cell_tells_what_the_token_did_not_survive(both: Evidence) -> None:

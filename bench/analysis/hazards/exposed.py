@@ -68,7 +68,9 @@ class Exposed:
 
     @property
     def few(self) -> bool:
-        """Does `safe` rest on so few runs that what was not seen may still happen more often than not?"""
+        """Does `safe`, or that a fence is enough, rest on what was not seen in too few runs to decide anything?"""
+        if self.verdict is HazardVerdict.WITH_FENCING:
+            return self.stale_with.few
         return self.verdict is HazardVerdict.SAFE and (self.shown if self.shown.of else self.unavailable).few
 
     @property

@@ -9,6 +9,7 @@ writes, who got the lock in the end) is nowhere read here; a test holds every sc
 from collections.abc import Callable
 
 from bench.analysis.hazards import clock_exposure
+from bench.analysis.hazards.nodes import nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.validity import nothing_left
 
@@ -67,6 +68,11 @@ def struck(*kinds: str) -> Unexposed:
     return lambda row: "" if any(fault.kind in kinds for fault in row.faults) else "the fault was not in force"
 
 
+def servers_down(row: TrialRow) -> str:
+    """Not where all servers were up: a control."""
+    return "" if nodes_down_of(row) else "no server was stopped"
+
+
 def restarted(row: TrialRow) -> str:
     """Servers end by SIGKILL: what they gave to the kernel survives, whether or not it was ever on a disk."""
     return NO_POWER_LOSS if row.parameter("durability") in _SYNCED_LATER else ""
@@ -105,7 +111,9 @@ def servers_back_after_crash(row: TrialRow) -> str:
 
 def client_refused(row: TrialRow) -> str:
     """A client's clock, in the direction in which a lock that is free looks held."""
-    return "" if clock_exposure.client_wrong_the_other_way(row) else client_wrong(row)
+    if clock_exposure.client_wrong_the_other_way(row):
+        return ""
+    return clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT
 
 
 def client_wrong(row: TrialRow) -> str:

@@ -268,7 +268,11 @@ SUBJECTS: Mapping[str, Subject] = {
         variant=_who_stalled,
     ),
     "nodes-down": _subject(
-        "servers stopped", Hazard.AVAILABILITY, unavailable=lambda row: not got_it(row), variant=_share_stopped
+        "servers stopped",
+        Hazard.AVAILABILITY,
+        unexposed=exposure.servers_down,
+        unavailable=lambda row: not got_it(row),
+        variant=_share_stopped,
     ),
 }
 # These are about tokens, resources and rules rather than about a system under a fault: they have tables of their own.

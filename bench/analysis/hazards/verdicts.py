@@ -69,8 +69,14 @@ class FaultVerdict:
         counted = self.counted
         if not counted.shown.seen and counted.outside.seen:
             return counted.outside
-        asked = self.hazard.of_availability or self.verdict is HazardVerdict.UNAVAILABLE or not counted.shown.of
-        return counted.unavailable if asked and not counted.shown.seen else counted.shown
+        return counted.unavailable if self.telling_hazard.of_availability and not counted.shown.seen else counted.shown
+
+    @property
+    def telling_hazard(self) -> Hazard:
+        """What that count counts."""
+        harmless = not self.counted.shown.seen and not self.counted.outside.seen
+        other = self.verdict is HazardVerdict.UNAVAILABLE or not self.counted.shown.of
+        return Hazard.AVAILABILITY if harmless and other and not self.hazard.of_availability else self.hazard
 
 
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:

@@ -17,7 +17,15 @@ from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, pause, two_holders, window
 
 # What a staging brings about and a record times beside the history; every other measure is of the outcome.
-STAGED_MEASURES = {"elapsed_ms", "jump_ms", "remaining_validity_ms", "drift_ms", "rate_percent", "held_ms"}
+STAGED_MEASURES = {
+    "elapsed_ms",
+    "jump_ms",
+    "remaining_validity_ms",
+    "drift_ms",
+    "rate_percent",
+    "held_ms",
+    "nodes_down",
+}
 STAGINGS: Mapping[str, Staged] = {
     "a pause": pause(1600.0),
     "a short pause": pause(500.0),

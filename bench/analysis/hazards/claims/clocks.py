@@ -81,7 +81,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
             return
         shown = Exposed.of(ahead).shown
         why = f"the smallest jump was not searched for on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
-        yield judged(claim, Verdict.NOT_MEASURED, why, ahead, found=f"two holders {shown.words}")
+        yield judged(claim, Verdict.NOT_MEASURED, why, ahead)
         return
     bare = [row for row in beside if row.nodes_held == row.nodes_needed]
     fewest = min((row.nodes_jumped for row in bare if row.broke), default=None)
