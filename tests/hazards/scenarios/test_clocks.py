@@ -7,6 +7,7 @@ import pytest
 from bench.hazards.clocks.observed import seen_offset
 from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.lab.lab import Lab
+from bench.hazards.scenario import load_scenario
 from bench.records.hazards import HazardChecked, HazardHistory, Trial, TrialChecked
 from tests.hazards.scenarios.conftest import Play
 
@@ -71,11 +72,15 @@ def test_one_redis_breaks_at_what_is_left_of_the_lease(play: Play) -> None:
 
 
 def test_of_four_nodes_held_two_clocks_are_enough(play: Play) -> None:
-    """The full set has it; here at the shortest TTL, by the one jump that is beyond it."""
-    scenario = {"trials": {"ttl_ms": [500], "nodes_held": [4], "nodes_jumped": [1, 2], "jump_ms": [550]}}
-    history, checked = play("redlock-clock", "redlock", changed={**scenario, "where": (), "search": None})
-    assert not any(judged.overlaps for _, judged in of(history, checked, nodes_jumped=1))
-    assert all(judged.overlaps for _, judged in of(history, checked, nodes_jumped=2))
+    """The full set searches for the smallest jump; here the first step of that alone, which is longer than the TTL."""
+    search = load_scenario("redlock-clock").search
+    assert search is not None
+    trials = {"ttl_ms": [500], "nodes_held": [4], "nodes_jumped": [1, 2]}
+    first_step = {"trials": trials, "where": (), "search": search.model_copy(update={"grain": search.high})}
+    history, checked = play("redlock-clock", "redlock", changed=first_step)
+    ((_, whole),), ((_, broken),) = (of(history, checked, nodes_jumped=jumped) for jumped in (1, 2))
+    assert not whole.overlaps
+    assert broken.overlaps
 
 
 def test_redlock_withstands_the_drift_that_it_sets_aside_and_no_more(lab: Lab, play: Play) -> None:
