@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from bench.analysis.hazards.rows import HazardRun, TrialRow
 from bench.analysis.hazards.subjects import SUBJECTS
 from bench.analysis.hazards.verdicts import fault_verdicts
 from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.records.hazards import EndOfBelief, StaleWrite
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, pause, window
 
@@ -71,3 +73,34 @@ def test_two_holders_where_nothing_was_done_have_a_line() -> None:
     assert fault_verdicts(records.often("server-clock", "redis", calm)) == ()
     (got,) = fault_verdicts(records.often("server-clock", "redis", calm, broken))
     assert (got.fault, got.verdict) == ("clock jump of the servers (nothing done)", HazardVerdict.UNSAFE)
+
+
+@pytest.mark.parametrize("scenario", ["cable-pulled", "gc-pause", "stalled-leader", "suspended-client"])
+@pytest.mark.parametrize("refused_too", [False, True])
+def test_a_write_that_was_judged_late_is_a_late_write_in_every_scenario(scenario: str, refused_too: bool) -> None:
+    kind = {"cable-pulled": "partition", "stalled-leader": "server_stall", "suspended-client": "suspend"}
+    staged = Staged(faults=(window(kind.get(scenario, "pause"), 3000.0),), refused=int(refused_too))
+    run = records.runs(scenario, "redis", staged)
+    overtaken = StaleWrite(grant="1-0", order=9, accepted=True, by_token=False)
+    (got,) = fault_verdicts([_checked(run, overtaken_writes=(overtaken,))])
+    assert got.verdict is HazardVerdict.UNSAFE
+
+
+def test_a_suspended_holder_that_believes_on_is_one_however_soon_the_next_lets_go() -> None:
+    """Its lease went to another in its sleep, who let go just after it woke: the sleeper believes on for a second."""
+    asleep_ms, beside_ms, on_ms = 1600.0, 10.0, 1000.0
+    staged = Staged(overlap_ms=asleep_ms + beside_ms, faults=(window("suspend", asleep_ms),))
+    run = records.runs("suspended-client", "redis", staged)
+    (row,) = run.trials
+    until_ns = int((asleep_ms + on_ms) * records.NS_PER_MS)
+    first = row.trial.beliefs[0].model_copy(update={"until_ns": until_ns, "ended_by": EndOfBelief.LOST})
+    trial = row.trial.model_copy(update={"beliefs": (first, *row.trial.beliefs[1:])})
+    (got,) = fault_verdicts([replace(run, trials=(replace(row, trial=trial),))])
+    assert got.verdict is HazardVerdict.UNSAFE
+
+
+def _checked(run: HazardRun, **found: object) -> HazardRun:
+    def changed(row: TrialRow) -> TrialRow:
+        return replace(row, checked=row.checked.model_copy(update=found))
+
+    return replace(run, trials=tuple(map(changed, run.trials)))
