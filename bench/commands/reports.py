@@ -125,7 +125,7 @@ def compare(
         from bench.report.compare_view import compare_csv, compare_markdown, compare_terminal
 
         folders = [find_campaign(name) for name in (a, b)]
-        if folders[0].path == folders[1].path:
+        if folders[0].path == folders[1].path or folders[0].campaign.campaign_id == folders[1].campaign.campaign_id:
             raise LockbenchError(f"{a} and {b} are one campaign: name another one to compare it with")
         one, other = (Evidence.load(folder) for folder in folders)
         found = put_together(one, other)

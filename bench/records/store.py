@@ -400,7 +400,7 @@ def is_file(path: Path) -> bool:
 
 def _read(path: Path, model: type[_Model]) -> _Model:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes()
     except OSError as refused:
         raise StoreError(f"cannot read {path}: {refused.strerror}") from refused
     try:
