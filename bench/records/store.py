@@ -411,5 +411,5 @@ def _read(path: Path, model: type[_Model]) -> _Model:
                 "lockbench that wrote it, or measure again under another name"
             )
         return model.model_validate_json(text)
-    except (ValidationError, ValueError, AttributeError) as broken:
+    except (ValidationError, ValueError, AttributeError, RecursionError) as broken:
         raise StoreError(f"{path} is damaged: {broken}. Move the run's folder away, or measure again") from broken
