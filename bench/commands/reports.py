@@ -125,7 +125,8 @@ def compare(
         from bench.report.compare_view import compare_csv, compare_markdown, compare_terminal
 
         folders = [find_campaign(name) for name in (a, b)]
-        if folders[0].path == folders[1].path:
+        started = {(folder.campaign.campaign_id, folder.campaign.created_at) for folder in folders}
+        if len(started) == 1:  # a copy of a campaign is the campaign
             raise LockbenchError(f"{a} and {b} are one campaign: name another one to compare it with")
         one, other = (Evidence.load(folder) for folder in folders)
         found = put_together(one, other)

@@ -400,7 +400,7 @@ def is_file(path: Path) -> bool:
 
 def _read(path: Path, model: type[_Model]) -> _Model:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes()
     except OSError as refused:
         raise StoreError(f"cannot read {path}: {refused.strerror}") from refused
     try:
@@ -411,5 +411,5 @@ def _read(path: Path, model: type[_Model]) -> _Model:
                 "lockbench that wrote it, or measure again under another name"
             )
         return model.model_validate_json(text)
-    except (ValidationError, ValueError, AttributeError) as broken:
+    except (ValidationError, ValueError, AttributeError, RecursionError) as broken:
         raise StoreError(f"{path} is damaged: {broken}. Move the run's folder away, or measure again") from broken

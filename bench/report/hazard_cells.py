@@ -42,7 +42,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         if _counter_falls(one, hazards):
             word = f"{word}, while the counter survives"
             marks = (*marks, notes.number(COUNTER, system))
-        told = [f"{word}: two holders in {_of(one.telling)} pauses"]
+        told = [f"{word}: two holders in {_of(_holders(one))} pauses"]
         if (pinned_ms := longest_pin_ms(one.counted.rows)) is not None:
             told.append(f"waiters pinned for up to {formats.significant(pinned_ms / 1_000.0)}{NO_BREAK}s")
         return Text("; ".join(told), marks)
@@ -74,14 +74,20 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
         if not isinstance(rule, Absent):
             return Text(f"yes: two holders once clocks jump by {rule.words}", marks)
         showing = [one for one in counted if one.counted.harmful]
-        count = sum((one.telling if showing else one.shown for one in showing or counted), NOBODY_LOOKED)
+        count = sum((_holders(one) for one in showing or counted), NOBODY_LOOKED)
         if not showing:
-            word = NOT_SEEN if count.few else "no"
+            # Each line by its own runs: those of another fault did not look for this one's harm.
+            word = NOT_SEEN if any(_holders(one).few for one in counted) else "no"
             return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks)
         which = ", ".join(one.fault for one in showing)
         return Text(f"yes: two holders in {_of(count)} ({which})", marks)
 
     return measured
+
+
+def _holders(one: FaultVerdict) -> Count:
+    """Trials with two holders, whatever the verdict is about: exposed ones, or others where only those showed it."""
+    return one.counted.outside if one.counted.outside.seen and not one.shown.seen else one.shown
 
 
 def _of(count: Count) -> str:

@@ -1,6 +1,7 @@
 """`lockbench compare`: two campaigns side by side, in 80 columns, as Markdown and as CSV; one message for a mistake."""
 
 import io
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = campaigns.start(root / "runs", plans)
         for plan in plans:
             campaigns.add_run(made, plan, campaigns.measured(plan, campaigns.SHAPES[plan.system]))
+    shutil.copytree(root / "runs" / "one", root / "runs" / "copied")
+    shutil.copytree(root / "runs" / "two", root / "runs" / "binary")
+    next((root / "runs" / "binary").glob("*/measured.json")).write_bytes(b"\x00\xff{")
     return root
 
 
@@ -56,6 +60,8 @@ def test_markdown_and_csv(folder: Path) -> None:
     [
         (["one", "three"], "no campaign 'three'"),
         (["one", "one"], "one and one are one campaign"),
+        (["one", "copied"], "one and copied are one campaign"),
+        (["one", "binary"], "measured.json is damaged"),
         (["one", "two", "--markdown", "--csv"], "exclude each other"),
     ],
 )

@@ -226,6 +226,28 @@ def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> 
     assert any(note.startswith(FEW) and "Postgres row" in note for note in notes.texts)
 
 
+def test_a_safety_cell_counts_holders_by_each_faults_own_runs(both: Evidence) -> None:
+    ahead = records.Staged(faults=(records.window("clock_jump", amount=5000.0),))
+    whose = records.Staged({"whose": "contender"}, faults=(records.window("client_clock", amount=5000.0),))
+    stuck = records.pause(1600.0, never_served=1)
+    found = [
+        *records.often("server-clock", "etcd", ahead, repetitions=3),
+        *records.often("redlock-clock", "etcd", records.jump(5000.0, False), repetitions=3),
+        *records.often("client-clock", "dynamodb", whose, repetitions=6),
+        *records.often("gc-pause", "redis", stuck),
+    ]
+    for number, run in enumerate(found):
+        found[number] = replace(run, plan=run.plan.model_copy(update={"run_id": f"{run.run_id}-{number}"}))
+        found[number] = replace(
+            found[number], trials=tuple(replace(row, plan=found[number].plan) for row in run.trials)
+        )
+    evidence = replace(both, hazards=records.evidence(*found))
+    pauses, clocks = pause_safety(evidence, Footnotes()), clock_sensitivity(evidence, Footnotes())
+    assert clocks("etcd").words.startswith("not seen"), "three runs of one fault and three of another are not six"
+    assert clocks("dynamodb").words.startswith("no:")
+    assert pauses("redis").words == "unavailable: two holders in 0 of 6 pauses"
+
+
 def test_the_comparison_names_the_hazard_campaign(both: Evidence, evidence: Evidence) -> None:
     assert any(records.CAMPAIGN in value for name, value in build_comparison(both).facts if name == "Under faults")
     assert not any(name == "Under faults" for name, _ in build_comparison(evidence).facts)

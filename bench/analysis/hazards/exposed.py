@@ -28,6 +28,7 @@ class Exposed:
     stale_without: Count  # with the fence off
     stale_with: Count  # with the fence on
     unavailable: Count  # trials in which nobody got the lock, of those exposed to that
+    unavailable_outside: Count  # the same of the others
 
     @classmethod
     def of(cls, rows: Sequence[TrialRow]) -> "Exposed":
@@ -41,10 +42,8 @@ class Exposed:
             outside=Count.over((row for row in others if not _about(row).searched), _shows),
             stale_without=late_count(rows, False),
             stale_with=late_count(rows, True),
-            unavailable=Count.over(
-                (row for row in rows if not _about(row).unexposed_to_that(row)),
-                lambda row: _about(row).unavailable(row),
-            ),
+            unavailable=Count.over((row for row in rows if not _about(row).unexposed_to_that(row)), _unavailable),
+            unavailable_outside=Count.over((row for row in rows if _about(row).unexposed_to_that(row)), _unavailable),
         )
 
     @property
@@ -64,7 +63,8 @@ class Exposed:
     @property
     def verdict(self) -> HazardVerdict:
         """The verdict from these trials alone."""
-        return decide(len(self.harmful), self.stale_with, self.has_token, self.shown, self.unavailable)
+        elsewhere = self.unavailable_outside.seen
+        return decide(len(self.harmful), self.stale_with, self.has_token, self.shown, self.unavailable, elsewhere)
 
     @property
     def few(self) -> bool:
@@ -84,12 +84,15 @@ class Exposed:
         return tuple(dict.fromkeys(_about(row).unexposed(row) for row in self.others))
 
 
-def decide(harmful: int, stale_with: Count, has_token: bool, shown: Count, unavailable: Count) -> HazardVerdict:
-    """The verdict from the counts alone: `harmful` trials of any kind, late writes with the fence on in all of them."""
+def decide(
+    harmful: int, stale_with: Count, has_token: bool, shown: Count, unavailable: Count, elsewhere: int = 0
+) -> HazardVerdict:
+    """The verdict from the counts alone: `harmful` trials of any kind, late writes with the fence on in all of them,
+    and `elsewhere` the trials in which nobody got the lock though nothing made for that."""
     if harmful:
         fenced = has_token and stale_with.of > 0 and stale_with.seen == 0
         return HazardVerdict.WITH_FENCING if fenced else HazardVerdict.UNSAFE
-    if unavailable.seen:
+    if unavailable.seen or elsewhere:
         return HazardVerdict.UNAVAILABLE
     return HazardVerdict.SAFE if shown.of or unavailable.of else HazardVerdict.NOT_MEASURED
 
@@ -100,3 +103,7 @@ def _about(row: TrialRow) -> Subject:
 
 def _shows(row: TrialRow) -> bool:
     return _about(row).shows(row)
+
+
+def _unavailable(row: TrialRow) -> bool:
+    return _about(row).unavailable(row)

@@ -69,7 +69,7 @@ def two_holders(row: TrialRow) -> bool:
 
     Not where the late write was refused without any fence: the resource was the lock's own database, and no harm came.
     """
-    return bool(row.checked.overlap_ns or row.checked.stale_writes) and not refused_by_itself(row)
+    return (bool(row.checked.overlap_ns) or wrote_late(row)) and not refused_by_itself(row)
 
 
 def wrote_late(row: TrialRow) -> bool:
@@ -79,7 +79,8 @@ def wrote_late(row: TrialRow) -> bool:
 
 def refused_by_itself(row: TrialRow) -> bool:
     """Was a late write refused, or lost with its transaction, where no fence was checked?"""
-    if row.fence or row.checked.stale_accepted or not row.checked.stale_writes:
+    accepted = row.checked.stale_accepted or row.checked.overtaken_accepted
+    if row.fence or accepted or not row.checked.stale_writes:
         return False
     return row.checked.stale_refused > 0 or row.measure("late_write_accepted") == 0.0
 
@@ -89,14 +90,18 @@ def told_too_late(row: TrialRow) -> bool:
 
     What counts is how long it believed on after the next grant, however soon the next holder let go.
     """
-    return two_holders(row) and (believed_on_ms(row) > LOOKING_MS or bool(row.checked.stale_writes))
+    return two_holders(row) and (believed_on_ms(row) > LOOKING_MS or wrote_late(row))
 
 
-def believed_on_ms(row: TrialRow) -> float:
-    """The longest that a client believed in its grant after a later one had been told; 0 where none did."""
+def believed_on_ms(row: TrialRow, since_ns: int = 0) -> float:
+    """The longest that a client believed in its grant after a later one had been told, and after an instant; 0 where
+    none did."""
     ends = {one.grant: row.trial.ended_ns if one.until_ns is None else one.until_ns for one in row.trial.beliefs}
     return max(
-        ((max(one.until_ns, ends.get(one.earlier, 0)) - one.from_ns) / 1e6 for one in row.checked.overlaps),
+        (
+            (max(one.until_ns, ends.get(one.earlier, 0)) - max(one.from_ns, since_ns)) / 1e6
+            for one in row.checked.overlaps
+        ),
         default=0.0,
     )
 
@@ -107,8 +112,7 @@ def believed_on_awake(row: TrialRow) -> bool:
     What it believed in its sleep it could not act on. Awake it may take as long as any client that looks what it knows.
     """
     woke_ns = max((fault.ended_ns or 0 for fault in row.faults if fault.kind == "suspend"), default=0)
-    awake_ms = max(((one.until_ns - max(one.from_ns, woke_ns)) / 1e6 for one in row.checked.overlaps), default=0.0)
-    return bool(row.checked.stale_writes) or awake_ms > LOOKING_MS
+    return wrote_late(row) or believed_on_ms(row, woke_ns) > LOOKING_MS
 
 
 def died_and_acquired(row: TrialRow) -> bool:

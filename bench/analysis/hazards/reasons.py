@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.harms import (
     LOOKING_MS,
@@ -35,7 +36,8 @@ def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> 
         told += [pinned(rows), outlived(rows), _told_after(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         harm = hazard if hazard.of_availability else Hazard.AVAILABILITY
-        told += [f"{harm.words} in {counted.unavailable.words}", _stopped(rows), outlived(rows), _served_after(rows)]
+        told.append(f"{harm.words} in {counted.unavailable.words}" if counted.unavailable.of else "")
+        told += [_apart(counted.unavailable_outside, harm), _stopped(rows), outlived(rows), _served_after(rows)]
     else:
         harm = Hazard.TWO_HOLDERS if hazard.of_availability else hazard
         told += [f"{harm.words} in {counted.shown.words}" if counted.shown.of else "", outside(counted, harm)]
@@ -46,10 +48,12 @@ def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> 
 
 def outside(counted: Exposed, harm: Hazard) -> str:
     """Harm in trials whose staging did not make for it; "" where there was none."""
-    if not counted.outside.seen:
-        return ""
-    told = f"{counted.outside.seen} of {counted.outside.of}"
-    return f"{harm.words} also in {told} unexposed trials ({', '.join(counted.why_unexposed)})"
+    told = _apart(counted.outside, harm)
+    return f"{told} ({', '.join(counted.why_unexposed)})" if told else ""
+
+
+def _apart(count: Count, harm: Hazard) -> str:
+    return f"{harm.words} also in {count.seen} of {count.of} unexposed trials" if count.seen else ""
 
 
 def _smallest_step(counted: Exposed) -> str:

@@ -8,7 +8,8 @@
     not measured            no trial could have shown anything
 
 Counted are the exposed trials, which their staging decides (`exposure`). Harm in any other trial is told apart: it is
-no frequency, since the staging did not make for it, but it is harm, and no system is safe that showed it.
+no frequency, since the staging did not make for it, but it is harm, and no system is safe that showed it. So are trials
+in which nobody got the lock, and controls, in which nothing was done: those have a line only where they show harm.
 
 What the harm is, is the scenario's to say (`Hazard`); with most it is two holders.
 
@@ -26,6 +27,8 @@ from bench.analysis.hazards.reasons import reason_for
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
 from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Subject, place_of, subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
+
+CONTROL = "nothing done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class FaultVerdict:
         counted = self.counted
         if not counted.shown.seen and counted.outside.seen:
             return counted.outside
+        if self.verdict is HazardVerdict.UNAVAILABLE and not counted.unavailable.seen:
+            return counted.unavailable_outside
         return counted.unavailable if self.telling_hazard.of_availability and not counted.shown.seen else counted.shown
 
     @property
@@ -87,7 +92,7 @@ def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
             continue
         subject = subject_of(run.scenario)
         # A void run without a history cannot say which line of its fault it belongs to: it stands in the plain one.
-        labels = dict.fromkeys(subject.label(row) for row in run.trials) if run.trials else [subject.fault]
+        labels = dict.fromkeys(_line(subject, row) for row in run.trials) if run.trials else [subject.fault]
         for label in labels:
             if label is None:
                 continue
@@ -95,9 +100,15 @@ def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
             if run.void:
                 group.void.append(void_run(run))
             else:
-                group.rows += [row for row in run.trials if subject.label(row) == label]
+                group.rows += [row for row in run.trials if _line(subject, row) == label]
     ordered = sorted(groups, key=lambda key: (groups[key].place, key[0], names.position(key[1]), key[1]))
     return tuple(_verdict(system, label, groups[label, system]) for label, system in ordered)
+
+
+def _line(subject: Subject, row: TrialRow) -> str | None:
+    """The line of the table that a trial counts in. A control has none, unless it shows harm: that needed no fault."""
+    harmful = subject.shows(row) or subject.unavailable(row)
+    return subject.label(row) or (f"{subject.fault} ({CONTROL})" if harmful else None)
 
 
 def void_run(run: HazardRun) -> VoidRun:

@@ -5,7 +5,9 @@ import pytest
 from bench.analysis.claims import load_claims
 from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.rows import HazardRun
+from bench.analysis.hazards.verdicts import fault_verdicts
 from bench.analysis.judgement import Verdict
+from bench.report.hazard_verdicts import word_of
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, pause, two_holders, window
 
@@ -44,3 +46,86 @@ def test_what_was_observed_once_can_happen() -> None:
     assert judged("C20", once) is Verdict.HOLDS
     slipped = records.often("gc-pause", "zookeeper", pause(fence=True, overlap_ms=9.0, accepted=1), repetitions=1)
     assert judged("C21", slipped) is Verdict.FAILS
+
+
+def _freed(stolen: float) -> Staged:
+    return Staged(measures={"stolen": stolen}, faults=(window(),))
+
+
+def _stalled(stalled: str) -> Staged:
+    return Staged({"stalled": stalled}, faults=(window("pause" if stalled == "process" else "stall"),))
+
+
+_BACK = Staged(measures={"recovery_ms": 900.0}, faults=(window("kill"), window("clock_jump", amount=-5000.0)))
+_AHEAD = Staged({"step": "ahead"}, faults=(window("clock_jump", amount=5000.0),))
+
+
+def test_a_nought_of_another_scenario_does_not_carry_the_claim() -> None:
+    servers = records.often("server-clock", "etcd", _AHEAD)
+    assert judged("C28", [*servers, *records.often("clock-back-and-crash", "etcd", _BACK)]) is Verdict.CONDITION
+    few = records.often("clock-back-and-crash", "etcd", _BACK, repetitions=1)
+    assert judged("C28", [*servers, *few]) is Verdict.CANNOT_SAY
+
+
+def test_two_holders_after_a_crash_count_as_two_holders() -> None:
+    broken = Staged(measures={"recovery_ms": 900.0}, overlap_ms=600.0, faults=_BACK.faults)
+    calm = [*records.often("server-clock", "etcd", _AHEAD), *records.often("clock-back-and-crash", "etcd", _BACK)]
+    assert judged("C28", [*calm, *records.often("clock-back-and-crash", "etcd", broken)]) is Verdict.FAILS
+
+
+def test_a_lock_that_was_freed_in_an_unexposed_trial_was_freed() -> None:
+    early = Staged(measures={"stolen": 1.0}, faults=(window(length_ms=500.0),))
+    held = records.often("late-release", "redis", _freed(0.0))
+    plain = records.often("late-release", "redis-plain-delete", _freed(1.0))
+    assert judged("C68", [*held, *plain]) is Verdict.HOLDS
+    assert judged("C68", [*records.often("late-release", "redis", _freed(0.0), early), *plain]) is Verdict.FAILS
+
+
+def test_a_plain_delete_that_was_harmless_in_one_run_refutes_nothing() -> None:
+    held = records.often("late-release", "redis", _freed(0.0))
+    assert judged("C68", [*held, *records.often("late-release", "redis-plain-delete", _freed(0.0))]) is Verdict.FAILS
+    once = records.often("late-release", "redis-plain-delete", _freed(0.0), repetitions=1)
+    assert judged("C68", [*held, *once]) is Verdict.CANNOT_SAY
+
+
+def test_trials_too_short_to_show_a_late_write_do_not_make_it_impossible() -> None:
+    short = pause(500.0)
+    assert judged("C56", records.often("idle-in-transaction", "postgres-row", short)) is Verdict.NOT_MEASURED
+
+
+@pytest.mark.parametrize(
+    ("claim", "scenario", "trials"),
+    [
+        ("C33", "watchdog", [_stalled("process"), _stalled("worker")]),
+        ("C53", "page-scenario", [pause(), pause(fence=True)]),
+    ],
+)
+def test_a_claim_is_not_refuted_by_what_one_run_did_not_show(claim: str, scenario: str, trials: list[Staged]) -> None:
+    assert judged(claim, records.often(scenario, "redis", *trials)) is Verdict.FAILS
+    assert judged(claim, records.often(scenario, "redis", *trials, repetitions=1)) is Verdict.CANNOT_SAY
+
+
+@pytest.mark.xfail(strict=True, reason="the window is judged by medians over trials, and from any number of runs")
+def test_the_window_is_not_judged_from_one_run() -> None:
+    lengths = [two_holders(False, pause_ms) for pause_ms in (1500.0, 2000.0, 3000.0)]
+    assert judged("C31", records.often("gc-pause", "redis", *lengths, repetitions=1)) is Verdict.CANNOT_SAY
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the time of an acquire is held against its limit by its median, not its interval"
+)
+def test_the_limit_of_a_node_is_not_judged_from_one_run() -> None:
+    hanging = [
+        Staged(
+            {"nodes_down": 2, "how": "hang", "node_timeout_ms": limit_ms},
+            {"nodes_down": 2.0, "acquired": 1.0, "acquire_ms": limit_ms + 1.0},
+        )
+        for limit_ms in (5, 50)
+    ]
+    assert judged("C59", records.often("nodes-down", "redlock", *hanging, repetitions=1)) is Verdict.CANNOT_SAY
+
+
+@pytest.mark.xfail(strict=True, reason="only `safe` has a word for too few runs")
+def test_one_refused_late_write_is_no_safety_with_fencing() -> None:
+    (once,) = fault_verdicts(records.often("gc-pause", "redis", two_holders(False), two_holders(True), repetitions=1))
+    assert word_of(once) != "safe only with fencing"

@@ -124,7 +124,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     servers, client, crashed = Exposed.of(every), Exposed.of(client_rows), Exposed.of(crash_rows)
     crashes, blocked = crashed.rows, crashed.unavailable
     whose = "servers' clocks" if every[0].capability_ms("nodes") > 1 else "the server's clock"
-    outside = _outside(servers.outside + client.outside)
+    outside = _outside(servers.outside + client.outside + crashed.outside)
     if not servers.rows:
         why = exposure.why_not_by_servers(every[0]) or exposure.TOO_SHORT
         verdict = Verdict.NOT_MEASURED if why == exposure.TOO_SHORT else Verdict.NOT_TESTABLE
@@ -141,10 +141,11 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         f"{whose} went back as the holder crashed: {Hazard.BLOCKED.words} in {blocked.words}"
         if crashes
         else "a crash as the clocks go back was not measured",
+        f"two holders then in {crashed.shown.words}" if crashed.shown.seen else "",
         outside,
     )
     rows = (*servers.rows, *client.rows, *crashes)
-    if servers.shown.seen or client.shown.seen or blocked.seen:
+    if servers.shown.seen or client.shown.seen or blocked.seen or crashed.shown.seen:
         verdict = Verdict.FAILS
     elif asked and not client.rows:
         verdict, told = Verdict.CONDITION, f"of the servers' clocks alone: {told}"
@@ -155,7 +156,8 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     else:
         verdict = Verdict.CONDITION if outside else Verdict.HOLDS
     found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
-    unseen = [] if verdict is Verdict.FAILS else [servers.shown]
+    noughts = [servers.shown, *([client.shown] if client.rows else []), *([blocked] if crashes else [])]
+    unseen = [] if verdict is Verdict.FAILS else noughts
     yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
 
 

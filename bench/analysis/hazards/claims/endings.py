@@ -9,6 +9,8 @@ from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.harms import Hazard
+from bench.analysis.hazards.reasons import outside
 from bench.analysis.hazards.recovery import SCENARIO as CRASH
 from bench.analysis.hazards.recovery import Excess
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
@@ -77,28 +79,32 @@ def sane_default(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
 
 def owner_checked_release(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C68: compare-and-delete never frees another holder's lock, a plain DEL does."""
-    checked, plain = (Exposed.of(hazards.of(LATE_RELEASE, system)).shown for system in (claim.system, PLAIN_DELETE))
-    if not checked.of:
+    held, other = (Exposed.of(hazards.of(LATE_RELEASE, system)) for system in (claim.system, PLAIN_DELETE))
+    checked, plain = held.shown, other.shown
+    if not held.judged:
         yield missing(claim, hazards, LATE_RELEASE)
         return
     told = joined(
         f"compare-and-delete by an expired holder freed another's lock in {checked.words}",
+        outside(held, Hazard.FREED_FOR_ANOTHER),
         f"a plain DEL in {plain.words}" if plain.of else "",
     )
     rows = [*hazards.of(LATE_RELEASE, claim.system), *hazards.of(LATE_RELEASE, PLAIN_DELETE)]
-    if checked.seen or plain.none:
-        verdict, why = Verdict.FAILS, told
+    unseen = [checked]
+    if held.harmful:
+        verdict, why, unseen = Verdict.FAILS, told, []
+    elif plain.none:
+        verdict, why, unseen = Verdict.FAILS, told, [plain]
     elif not plain.of:
         verdict, why = Verdict.CONDITION, f"in its first half, the plain DEL was not tried: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
-    unseen = [] if verdict is Verdict.FAILS else [checked]
     yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
 
 
 def colocated(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     """C56: a lock in the database of the data needs no fence, since the late write dies with its transaction."""
-    rows = hazards.of(IDLE, claim.system)
+    rows = Exposed.of(hazards.of(IDLE, claim.system)).judged
     if not rows:
         yield missing(claim, hazards, IDLE)
         return

@@ -143,7 +143,7 @@ def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         else:
             verdict, why = Verdict.HOLDS, told
         found = f"stopped {whole.shown.words}; alive {worker.shown.words}"
-        unseen = [worker.shown] if verdict is Verdict.HOLDS else []
+        unseen = [] if worker.shown.seen else [worker.shown if verdict is Verdict.HOLDS else whole.shown]
         yield judged(claim, verdict, why, rows, system=system, found=found, unseen=unseen)
     if not every:
         yield missing(claim, hazards, "watchdog")
@@ -172,7 +172,7 @@ def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         else:
             verdict, why = Verdict.FAILS, told
         accepted = Count.over(on, lambda row: row.checked.stale_accepted > 0)
-        unseen = [accepted] if verdict is Verdict.HOLDS else []
+        unseen = [accepted] if verdict is Verdict.HOLDS else [both] if both.none and not accepted.seen else []
         yield judged(claim, verdict, why, rows, system=system, found=told, unseen=unseen)
     if not every:
         yield missing(claim, hazards, "page-scenario")
