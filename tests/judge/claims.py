@@ -298,7 +298,7 @@ def _endings(played: Played) -> Findings:
     checked, plain = (played.tally("late-release", system).shown for system in ("redis", "redis-plain-delete"))
     if checked.of:
         found["C68", "redis"] = Finding([checked, *([plain] if plain.of else [])], beside=[checked, plain])
-    within = played.of("idle-in-transaction", "postgres-row")
+    within = played.tally("idle-in-transaction", "postgres-row").weighed
     if within:
         late = count(within, lambda one: accepted(stale(one)) > 0)
         through = [

@@ -105,15 +105,11 @@ def test_a_claim_is_not_refuted_by_what_one_run_did_not_show(claim: str, scenari
     assert judged(claim, records.often(scenario, "redis", *trials, repetitions=1)) is Verdict.CANNOT_SAY
 
 
-@pytest.mark.xfail(strict=True, reason="the window is judged by medians over trials, and from any number of runs")
 def test_the_window_is_not_judged_from_one_run() -> None:
     lengths = [two_holders(False, pause_ms) for pause_ms in (1500.0, 2000.0, 3000.0)]
     assert judged("C31", records.often("gc-pause", "redis", *lengths, repetitions=1)) is Verdict.CANNOT_SAY
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the time of an acquire is held against its limit by its median, not its interval"
-)
 def test_the_limit_of_a_node_is_not_judged_from_one_run() -> None:
     hanging = [
         Staged(
@@ -125,7 +121,6 @@ def test_the_limit_of_a_node_is_not_judged_from_one_run() -> None:
     assert judged("C59", records.often("nodes-down", "redlock", *hanging, repetitions=1)) is Verdict.CANNOT_SAY
 
 
-@pytest.mark.xfail(strict=True, reason="only `safe` has a word for too few runs")
 def test_one_refused_late_write_is_no_safety_with_fencing() -> None:
     (once,) = fault_verdicts(records.often("gc-pause", "redis", two_holders(False), two_holders(True), repetitions=1))
     assert word_of(once) != "safe only with fencing"

@@ -7,7 +7,7 @@ import pytest
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards import counts
-from bench.analysis.hazards.claims import JUDGES, judge_by_hazards
+from bench.analysis.hazards.claims import JUDGES, base, judge_by_hazards
 from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.judgement import Judgement, Verdict
 from bench.analysis.verdicts import adjudicate, verdict_frame
@@ -30,6 +30,7 @@ CANNOT_SAY, NOT_TESTABLE, NOT_MEASURED = Verdict.CANNOT_SAY, Verdict.NOT_TESTABL
 def _any_number_of_runs_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which counts make which word. That a few runs decide nothing has tests of its own (test_few_runs)."""
     monkeypatch.setattr(counts, "FEW", 1.0)
+    monkeypatch.setattr(base, "RUNS_FOR_AN_INTERVAL", 1)
 
 
 def judge(claim: str, *found: HazardRun) -> Judgement:

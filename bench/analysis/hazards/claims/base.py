@@ -1,6 +1,6 @@
 """What every judge of a claim has in common: its trials, its words, and what it says where there are none."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from bench.analysis import names
 from bench.analysis.claims import Claim
@@ -8,6 +8,7 @@ from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.rows import TrialRow, run_ids
+from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
 from bench.analysis.judgement import Judgement, Verdict
 
 Judge = Callable[[Claim, HazardEvidence], Iterable[Judgement]]
@@ -37,6 +38,13 @@ def judged(
         verdict = Verdict.CONDITION if verdict is Verdict.HOLDS else verdict
         why = f"{EMULATED}: {why}"
     return Judgement(claim, system or claim.system, verdict, why, (), False, run_ids(rows), found)
+
+
+def of_times(verdict: Verdict, why: str, runs: Collection[str]) -> tuple[Verdict, str]:
+    """What rests on times that were measured takes as many runs as an interval does."""
+    if len(runs) >= RUNS_FOR_AN_INTERVAL:
+        return verdict, why
+    return Verdict.CANNOT_SAY, f"{len(runs)} of the {RUNS_FOR_AN_INTERVAL} runs that it takes: {why}"
 
 
 def missing(claim: Claim, hazards: HazardEvidence, *scenarios: str, system: str | None = None) -> Judgement:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.cells import Absent
 from bench.analysis.claims import Claim
-from bench.analysis.hazards.claims.base import joined, judged, missing
+from bench.analysis.hazards.claims.base import joined, judged, missing, of_times
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.nodes import HANG, SCENARIO, NodesRow, how_of
@@ -77,6 +77,8 @@ def per_node_timeout(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgemen
         verdict, why = Verdict.HOLDS, f"at both ends of the range the lock was had: {found}"
     else:
         verdict, why = Verdict.CONDITION, f"for the limits that were tried: {found}"
+    if not any(row.acquired.seen < row.acquired.of for row in hanging):  # what was observed can happen
+        verdict, why = of_times(verdict, why, {run for row in hanging for run in row.evidence})
     trials = [row for row in hazards.of(SCENARIO, claim.system) if how_of(row) == HANG]
     yield judged(claim, verdict, why, trials, found=found)
 

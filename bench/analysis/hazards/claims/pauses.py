@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bench.analysis.claims import Claim
-from bench.analysis.hazards.claims.base import joined, judged, missing, systems_of
+from bench.analysis.hazards.claims.base import joined, judged, missing, of_times, systems_of
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
@@ -113,7 +113,7 @@ def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         if fit.median_difference_ms is None or not rows[0].has_lease:
             yield judged(claim, Verdict.NOT_TESTABLE, fit.reason, rows, system=fit.system)
             continue
-        verdict, why = _window_verdict(fit)
+        verdict, why = of_times(*_window_verdict(fit), fit.runs)
         slope = "" if fit.slope is None else f"slope {fit.slope:.2f}, "
         found = f"{slope}median difference {fit.median_difference_ms:,.0f} ms"
         yield judged(claim, verdict, why, rows, system=fit.system, found=found)
