@@ -24,8 +24,9 @@ from bench.servers.supervisor import Supervisor
 from bench.systems.registry import system
 from bench.systems.wait import Wait
 
-ROUNDS_AT_ONCE = 10  # of one start of the load: as many as the trend looks at
-FLAT = 0.1  # change of the throughput across so many rounds, as a share of their median
+ROUNDS_AT_ONCE = 10  # of one start of the load
+ROUNDS_JUDGED = 20  # the last ones, of at least two starts where the time allows: a JVM's rise is slow
+FLAT = 0.1  # change of the throughput across the rounds judged, as a share of their median
 # So many clients on so many keys, all alike: some meet and wait, and yet the servers have nearly all that they can do.
 # On a hot key most clients would stand in line, and a JVM compiles what runs often.
 _CLIENTS, _KEYS = 16, 100
@@ -50,7 +51,8 @@ def warm_up(
         progress(f"warming up {title}, {len(rates) * round_s:.0f} s so far{_told(rates, change)}")
         rates += _rounds(_plan(plan, number, round_s), within, supervisor, placement, round_s)
         change = _change(rates)
-        flat = is_flat(change)
+        enough = len(rates) >= min(ROUNDS_JUDGED, rounds_at_most)
+        flat = enough and is_flat(change)
         if flat or len(rates) + ROUNDS_AT_ONCE > rounds_at_most:
             return WarmUp(round_s=round_s, pairs_per_s=tuple(rates), change=change, flat=flat)
 
@@ -61,12 +63,12 @@ def is_flat(change: float | None) -> bool:
 
 
 def _change(rates: Sequence[float]) -> float | None:
-    found = trend(np.array(rates[-ROUNDS_AT_ONCE:], dtype=np.float64))
+    found = trend(np.array(rates[-ROUNDS_JUDGED:], dtype=np.float64))
     return None if found is None else round(found.change, 4)
 
 
 def _told(rates: Sequence[float], change: float | None) -> str:
-    return "" if change is None else f": {np.median(rates[-ROUNDS_AT_ONCE:]):.0f} pairs/s, last {change:+.0%}"
+    return "" if change is None else f": {np.median(rates[-ROUNDS_JUDGED:]):.0f} pairs/s, last {change:+.0%}"
 
 
 def _plan(plan: RunPlan, number: int, round_s: float) -> RunPlan:
