@@ -63,7 +63,11 @@ class Readiness:
         """All that run of ours, also sets that are idle in this run: their heartbeats are in the generator's way."""
         for spec in self._specs:
             found = places(self._supervisor.running(spec).pids.values())
-            self._places = {**found, **self._places}
+            for pid, processors in found.items():
+                # One that stands in this place already was put there by a campaign that was killed, which alone knew
+                # where it could run before: as everything that lockbench starts, wherever lockbench may.
+                was = processors if processors != placement.servers else placement.generator | placement.servers
+                self._places.setdefault(pid, set(was))
             # Those in their place already have their threads and children with them, and looking for these takes long.
             pin((pid for pid, processors in found.items() if processors != placement.servers), placement.servers)
 

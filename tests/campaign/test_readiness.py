@@ -98,9 +98,6 @@ def test_servers_are_put_in_their_place_and_back(
     assert os.sched_getaffinity(process) == allowed
 
 
-@pytest.mark.xfail(
-    strict=True, reason="where a process could run before is known to the campaign alone, and dies with it"
-)
 def test_servers_that_a_killed_campaign_left_in_their_place_are_put_back_by_the_next(
     tmp_path: Path, process: int, warmings: list[str]
 ) -> None:
