@@ -1,6 +1,5 @@
 """What is done to the servers of a run before its load: proven, brought to their settings, put in their place, warm."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ class Readiness:
         self._specs = specs
         self._progress = progress
         self._warm: dict[tuple[str, str], WarmUp] = {}  # by set, and who served: after a restart all begins anew
-        self._placed: set[int] = set()  # processes, of this campaign or left so by one that was killed
+        self._places: dict[int, set[int]] = {}  # where each process could run before
 
     def of(self, plan: RunPlan) -> Ready:
         """Have the run's own servers ready. Raises LockbenchError."""
@@ -64,13 +63,18 @@ class Readiness:
         """All that run of ours, also sets that are idle in this run: their heartbeats are in the generator's way."""
         for spec in self._specs:
             found = places(self._supervisor.running(spec).pids.values())
-            self._placed |= set(found)
+            for pid, processors in found.items():
+                # One that stands in this place already was put there by a campaign that was killed, which alone knew
+                # where it could run before: as everything that lockbench starts, wherever lockbench may.
+                was = processors if processors != placement.servers else placement.generator | placement.servers
+                self._places.setdefault(pid, set(was))
             # Those in their place already have their threads and children with them, and looking for these takes long.
             pin((pid for pid, processors in found.items() if processors != placement.servers), placement.servers)
 
     def put_back(self) -> None:
-        """Let every process run where lockbench itself may, as the servers that it starts do."""
-        pin(self._placed, os.sched_getaffinity(0))
+        """Let every process run where it could before."""
+        for pid, processors in self._places.items():
+            pin([pid], processors)
 
 
 @contextmanager

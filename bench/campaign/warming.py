@@ -24,10 +24,13 @@ from bench.servers.supervisor import Supervisor
 from bench.systems.registry import system
 from bench.systems.wait import Wait
 
-ROUNDS_AT_ONCE = 10  # of one start of the load: as many as the trend looks at
-FLAT = 0.1  # change of the throughput across so many rounds, as a share of their median
-_CLIENTS = 8
-_KEYS, _EXPONENT = 100, 0.99
+ROUNDS_AT_ONCE = 10  # of one start of the load
+ROUNDS_JUDGED = 20  # the last ones, of at least two starts where the time allows: a JVM's rise is slow
+FLAT = 0.1  # change of the throughput across the rounds judged, as a share of their median
+# So many clients on so many keys, all alike: some meet and wait, and yet the servers have nearly all that they can do.
+# On a hot key most clients would stand in line, and a JVM compiles what runs often.
+_CLIENTS, _KEYS = 16, 100
+_CLIENTS_APART = 8
 
 
 def warm_up(
@@ -48,7 +51,8 @@ def warm_up(
         progress(f"warming up {title}, {len(rates) * round_s:.0f} s so far{_told(rates, change)}")
         rates += _rounds(_plan(plan, number, round_s), within, supervisor, placement, round_s)
         change = _change(rates)
-        flat = is_flat(change)
+        enough = len(rates) >= min(ROUNDS_JUDGED, rounds_at_most)
+        flat = enough and is_flat(change)
         if flat or len(rates) + ROUNDS_AT_ONCE > rounds_at_most:
             return WarmUp(round_s=round_s, pairs_per_s=tuple(rates), change=change, flat=flat)
 
@@ -59,12 +63,12 @@ def is_flat(change: float | None) -> bool:
 
 
 def _change(rates: Sequence[float]) -> float | None:
-    found = trend(np.array(rates[-ROUNDS_AT_ONCE:], dtype=np.float64))
+    found = trend(np.array(rates[-ROUNDS_JUDGED:], dtype=np.float64))
     return None if found is None else round(found.change, 4)
 
 
 def _told(rates: Sequence[float], change: float | None) -> str:
-    return "" if change is None else f": {np.median(rates[-ROUNDS_AT_ONCE:]):.0f} pairs/s, last {change:+.0%}"
+    return "" if change is None else f": {np.median(rates[-ROUNDS_JUDGED:]):.0f} pairs/s, last {change:+.0%}"
 
 
 def _plan(plan: RunPlan, number: int, round_s: float) -> RunPlan:
@@ -72,9 +76,9 @@ def _plan(plan: RunPlan, number: int, round_s: float) -> RunPlan:
     # To a server a poll is one more try, so there is no waiting to warm up; and pauses between polls would be most of
     # what is seen of its speed.
     polls = Wait.parse(wait).strategy == "poll"
-    mix: dict[str, Any] = {"name": "hot-cold", "keys": _KEYS, "zipf_exponent": _EXPONENT, "wait": wait}
-    apart: dict[str, Any] = {"name": "saturation", "keys": 0, "wait": "try"}
-    workload = Workload(clients=_CLIENTS, warmup_s=0.0, measure_s=ROUNDS_AT_ONCE * round_s, **(apart if polls else mix))
+    mix: dict[str, Any] = {"name": "hot-cold", "clients": _CLIENTS, "keys": _KEYS, "wait": wait}
+    apart: dict[str, Any] = {"name": "saturation", "clients": _CLIENTS_APART, "keys": 0, "wait": "try"}
+    workload = Workload(warmup_s=0.0, measure_s=ROUNDS_AT_ONCE * round_s, **(apart if polls else mix))
     # Keys have the seed in their names: these are no keys of the run.
     return plan.model_copy(update={"run_id": "warming", "workload": workload, "seed": plan.seed + number})
 
