@@ -16,7 +16,9 @@ from bench.analysis.floor import critical_path, over_floor, over_floors
 from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns
 from bench.analysis.runs import CLIENT
 
-_Key = tuple[str, str, str]
+_Key = tuple[str, str, str, str]
+# How long a run lasts is of its mode. All else says what its clients do: cells of unlike clients are not compared.
+_OF_THE_MODE = {"name", "warmup_s", "step_s", "measure_s", "processes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,15 @@ class Campaigns:
 
 
 def compare(a: Evidence, b: Evidence) -> Campaigns:
-    """Cells of the same system, workload and durability; of several alike the one with most runs."""
+    """Cells of the same system, workload (what its clients do included) and durability; of several alike the one with
+    most runs."""
     mine, theirs = _by_key(a), _by_key(b)
     both = [key for key in mine if key in theirs]
     differences, same = _environments(a, b)
     return Campaigns(
         lines=tuple(line for key in both for line in _lines(a, mine[key], b, theirs[key])),
-        only_a=tuple(" ".join(key[:2]) for key in mine if key not in theirs),
-        only_b=tuple(" ".join(key[:2]) for key in theirs if key not in mine),
+        only_a=_only(mine, theirs),
+        only_b=_only(theirs, mine),
         differences=differences,
         same=same,
     )
@@ -86,8 +89,26 @@ def compare(a: Evidence, b: Evidence) -> Campaigns:
 def _by_key(evidence: Evidence) -> dict[_Key, Cell]:
     found: dict[_Key, Cell] = {}
     for cell in sorted(evidence.cells, key=lambda cell: len(cell.used)):
-        found[(cell.system, cell.workload.name, str(cell.setting.durability if cell.setting else ""))] = cell
+        durability = str(cell.setting.durability if cell.setting else "")
+        clients = cell.workload.model_dump_json(exclude=_OF_THE_MODE)
+        found[cell.system, cell.workload.name, durability, clients] = cell
     return {key: found[key] for cell in evidence.cells for key in found if found[key] is cell}
+
+
+def _only(cells: dict[_Key, Cell], others: dict[_Key, Cell]) -> tuple[str, ...]:
+    """Cells without a counterpart; where there is one of other clients, with what sets theirs apart."""
+    told = []
+    for key, cell in cells.items():
+        if key in others:
+            continue
+        own, other = cell.workload, next((others[one].workload for one in others if one[:2] == key[:2]), cell.workload)
+        unlike = [
+            f"{name} {value}"
+            for name, value in own.model_dump(exclude=_OF_THE_MODE).items()
+            if value != getattr(other, name)
+        ]
+        told.append(" ".join(key[:2]) + (f" ({', '.join(unlike)})" if unlike else ""))
+    return tuple(told)
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------

@@ -94,6 +94,26 @@ def test_latencies_of_windows_with_unlike_numbers_of_clients_are_not_compared(
     assert columns == {"client CPU, µs/pair", "pairs/s"}
 
 
+def test_workloads_of_one_name_and_unlike_clients_are_not_compared(tmp_path: Path) -> None:
+    made = []
+    for name, clients in (("few", 4), ("many", 64)):
+        plans = campaigns.plans(("redis",), ("uncontended", "contended"), 3, campaign_id=name)
+        plans = tuple(
+            plan.model_copy(update={"workload": plan.workload.model_copy(update={"clients": clients})})
+            if plan.workload.name == "contended"
+            else plan
+            for plan in plans
+        )
+        folder = campaigns.start(tmp_path, plans)
+        for plan in plans:
+            campaigns.add_run(folder, plan, campaigns.measured(plan, campaigns.SHAPES[plan.system]))
+        made.append(Evidence.load(folder))
+    found = compare(*made)
+    assert {one.workload for one in found.lines} == {"uncontended"}
+    assert found.only_a == ("redis contended (clients 4)",)
+    assert found.only_b == ("redis contended (clients 64)",)
+
+
 def test_one_run_has_no_interval_that_another_could_lie_in(tmp_path: Path) -> None:
     a, b = (Evidence.load(campaign(tmp_path, name, runs=1)) for name in ("a", "b"))
     found = compare(a, b)
