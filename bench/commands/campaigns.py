@@ -73,6 +73,8 @@ def run(
         return
     if add_to is not None:
         refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
+        if was_given(context, "campaign"):
+            raise LockbenchError(f"--add-to names the campaign, {add_to!r}: leave out {campaign!r}")
         folder = Store.default().open(add_to)
         added = runs_to_add(folder.campaign, choose_systems(systems), workloads, repetitions)
         with (
