@@ -40,15 +40,19 @@ class BreakEven:
         return f"{_ms(self.low_ms)}\u2013{_ms(self.high_ms)} ms"
 
 
-def break_even(cell: Cell, low_us: float, high_us: float) -> BreakEven | None:
-    """For a claimed range of a latency; None where the runs do not tell round trips or a median, or have no network.
+def break_even(cell: Cell, low_us: float, high_us: float, median_us: float | None = None) -> BreakEven | None:
+    """For a claimed range of a latency, from the cell's median or from another one (an end of its interval).
 
-    Also None above the claimed range: a network only adds.
+    None where the runs do not tell round trips or a median, or have no network. Also above the claimed range: a network
+    only adds.
     """
     path, median = critical_path(cell), cell.value("acquire_us_p50")
-    if isinstance(path, Absent) or isinstance(median, Absent) or not path.round_trips or median.value > high_us:
+    if isinstance(path, Absent) or isinstance(median, Absent) or not path.round_trips:
         return None
-    low_ms, high_ms = ((end_us - median.value) / path.round_trips / 1_000.0 for end_us in (low_us, high_us))
+    from_us = median.value if median_us is None else median_us
+    if from_us > high_us:
+        return None
+    low_ms, high_ms = ((end_us - from_us) / path.round_trips / 1_000.0 for end_us in (low_us, high_us))
     missing_ms = (low_ms - PLAUSIBLE_ROUND_TRIP_MS) * path.round_trips
     return BreakEven(
         low_ms=low_ms,

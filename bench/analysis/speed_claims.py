@@ -70,13 +70,17 @@ def latency_finding(claim: Claim, cell: Cell) -> Finding:
     if not where.decided:
         return _undecided(claim, cell, LATENCY[0], where)
     if _one_machine(cell):
-        return _over_loopback(claim, cell, where, break_even(cell, low_us, high_us))
+        return _over_loopback(claim, cell, where, bounds)
     return _with_p99(claim, cell, where)
 
 
-def _over_loopback(claim: Claim, cell: Cell, where: Relation, reach: BreakEven | None) -> Finding:
-    """A network would add to what was measured: for which round trips would the claim hold?"""
+def _over_loopback(claim: Claim, cell: Cell, where: Relation, bounds: tuple[float, float]) -> Finding:
+    """A network would add to what was measured: for which round trips would the claim hold? Told of the median, and
+    decided only where both ends of its interval say the same."""
     faster = metric(LATENCY[0]).less_than_claimed
+    low_us, high_us = (end * US_PER[claim.unit] for end in _ends(claim))
+    reach = break_even(cell, low_us, high_us)
+    ends = [found for bound in bounds if (found := break_even(cell, low_us, high_us, bound)) is not None]
     if reach is None:
         if where is Relation.INSIDE:
             return _with_p99(claim, cell, where)
@@ -84,10 +88,15 @@ def _over_loopback(claim: Claim, cell: Cell, where: Relation, reach: BreakEven |
     condition = Finding(Verdict.CONDITION, f"where the network adds {reach.words} to a round trip", reach)
     if where is Relation.INSIDE:
         plain = _with_p99(claim, cell, where)
-        return replace(plain, break_even=reach) if plain.verdict is not Verdict.HOLDS or reach.always else condition
+        always = all(end.always for end in ends)
+        return replace(plain, break_even=reach) if plain.verdict is not Verdict.HOLDS or always else condition
+    needed = f"round trips would have to be {reach.words} longer"
+    if len({(end.network_explains, end.disk_explains) for end in ends}) > 1:
+        least = " to ".join(f"{end.low_ms:.3g}" for end in reversed(ends))
+        why = f"{faster}: {needed}; their least, {least} ms by the interval, is at the edge of what explains it"
+        return Finding(Verdict.CANNOT_SAY, why, reach)
     if reach.network_explains:
         return condition
-    needed = f"round trips would have to be {reach.words} longer"
     if reach.disk_explains:
         return Finding(
             Verdict.NOT_TESTABLE, f"{faster} over loopback and on this disk: {needed}, or writes slower", reach

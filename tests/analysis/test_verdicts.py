@@ -163,6 +163,30 @@ def test_over_loopback_the_break_even_round_trip_decides(
     assert why in got.why
 
 
+@pytest.mark.parametrize(
+    ("low", "median", "told", "bounds"),
+    [
+        (2.3, 0.30, path(), ()),  # 2.0 ms of a network would be needed, give or take 0.006
+        (22.3, 0.30, path(1, 0, 2), ()),  # and that beyond two writes of 10 ms
+        (2.05, 0.10, path(), ("machine",)),  # at most 0.1 ms: 1.95 ms of a network, or 2.05
+    ],
+)
+def test_a_break_even_at_the_edge_of_a_network_is_not_decided_by_the_median(
+    low: float, median: float, told: dict[str, str], bounds: tuple[str, ...]
+) -> None:
+    setting = replace(LOOPBACK, durability=(("fsync", "on"),))
+    cell = steady_cell(median, median * 1.3, setting=setting, told=told, bounds=bounds)
+    got = judged(claim(low, 50.0), cell)
+    assert got.verdict is Verdict.CANNOT_SAY, got.why
+    for nearer in (low - 0.3, low + 0.3):
+        assert judged(claim(nearer, 50.0), cell).verdict is not Verdict.CANNOT_SAY
+
+
+def test_a_claim_holds_over_every_network_only_by_the_whole_interval() -> None:
+    assert judged(claim(0.0, 2.3), steady_cell(0.299, 0.4, setting=LOOPBACK, told=path())).verdict is Verdict.CONDITION
+    assert judged(claim(0.0, 2.3), steady_cell(0.28, 0.4, setting=LOOPBACK, told=path())).verdict is Verdict.HOLDS
+
+
 def test_what_loopback_lacks_decides_neither_a_latency_nor_a_throughput() -> None:
     """Both are off to the side to which this machine pushes them: neither fails."""
     latency = judged(claim(0.5, 2.0), steady_cell(0.1, 0.2, setting=LOOPBACK, told=path()))
