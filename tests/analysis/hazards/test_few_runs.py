@@ -124,3 +124,34 @@ def test_the_limit_of_a_node_is_not_judged_from_one_run() -> None:
 def test_one_refused_late_write_is_no_safety_with_fencing() -> None:
     (once,) = fault_verdicts(records.often("gc-pause", "redis", two_holders(False), two_holders(True), repetitions=1))
     assert word_of(once) != "safe only with fencing"
+
+
+@pytest.mark.xfail(strict=True, reason="two holders in unexposed trials only leave a condition on claims about clocks")
+def test_two_holders_after_a_jump_are_no_condition_of_a_lock_that_minds_no_clock() -> None:
+    by_client = Staged(
+        {"whose": "contender"}, overlap_ms=900.0, accepted=1, faults=(window("client_clock", amount=5e3),)
+    )
+    calm = [*records.often("server-clock", "etcd", _AHEAD), *records.often("clock-back-and-crash", "etcd", _BACK)]
+    assert judged("C28", [*calm, *records.often("client-clock", "etcd", by_client)]) is Verdict.FAILS
+
+
+@pytest.mark.xfail(strict=True, reason="trials with the fence on are left out, though two holders ask no fence")
+def test_two_holders_with_a_fence_on_are_two_holders_of_a_lock_that_needs_none() -> None:
+    cut = [
+        Staged({"fence": False, "asks_first": asks}, faults=(window("partition", 4000.0),)) for asks in (True, False)
+    ]
+    calm = [*records.often("gc-pause", "zookeeper", pause(4000.0)), *records.often("cable-pulled", "zookeeper", *cut)]
+    assert judged("C63", calm) is Verdict.HOLDS
+    assert (
+        judged("C63", [*calm, *records.often("gc-pause", "zookeeper", two_holders(True, 4000.0))]) is not Verdict.HOLDS
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="the scenario names the claim, and no judge of the claim reads the scenario")
+def test_a_late_write_that_came_late_on_the_wire_counts_against_a_lock_without_a_fence() -> None:
+    cut = [
+        Staged({"fence": False, "asks_first": asks}, faults=(window("partition", 4000.0),)) for asks in (True, False)
+    ]
+    calm = [*records.often("gc-pause", "zookeeper", pause(4000.0)), *records.often("cable-pulled", "zookeeper", *cut)]
+    late = Staged({"fence": False}, overlap_ms=900.0, accepted=1, faults=(window("write_held", 4000.0),))
+    assert judged("C63", [*calm, *records.often("late-on-the-wire", "zookeeper", late)]) is Verdict.FAILS
