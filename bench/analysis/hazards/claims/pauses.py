@@ -16,6 +16,7 @@ from bench.analysis.judgement import Judgement, Verdict
 
 PAUSES = ("gc-pause", "page-scenario", "idle-in-transaction")
 FENCE_GAP = "fence-gap"
+ON_THE_WIRE = "late-on-the-wire"
 SLOPE_TOLERATED = 0.1
 
 
@@ -74,7 +75,8 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
 
 
 def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
-    """C63, C64: correct under pauses and partitions, without a checked fence."""
+    """C63, C64: correct under pauses and partitions, without a checked fence. Two holders need no late write to be
+    wrong, and are the same with the fence on."""
     pulled = [row for row in hazards.of("cable-pulled", claim.system) if not row.fence]
     parts = {
         "holder stopped": Exposed.of(hazards.of("gc-pause", claim.system, fence=False)),
@@ -86,23 +88,31 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
     if not any(held.judged for held in parts.values()):
         yield missing(claim, hazards, "gc-pause", "cable-pulled")
         return
+    wire = Exposed.of([row for row in hazards.of(ON_THE_WIRE, claim.system) if not row.fence])
+    fenced = Exposed.of(
+        [row for name in ("gc-pause", "cable-pulled") for row in hazards.of(name, claim.system, fence=True)]
+    )
     told = [
         f"{what}: two holders in {held.shown.words}, {_late_words(held.stale_without)}"
         if held.judged
         else f"{what}: not tried"
         for what, held in parts.items()
     ]
-    accepted = sum((late_count(held.judged, False) for held in parts.values()), NOBODY_LOOKED)
+    told += [f"write late on the wire: {_late_words(wire.stale_without)}"] if wire.judged else []
+    told += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
+    accepted = sum((late_count(held.judged, False) for held in (*parts.values(), wire)), NOBODY_LOOKED)
     redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).stale_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
         likewise = f"Redis, stopped, likewise: late writes accepted {redis.words}" if redis.seen else ""
         verdict, why, unseen = Verdict.FAILS, joined(*told, likewise), []
+    elif any(held.harmful for held in (*parts.values(), fenced)):
+        verdict, why, unseen = Verdict.FAILS, joined(*told), []
     elif not all(held.rows for held in parts.values()):
         verdict, why = Verdict.CONDITION, joined(*told)
     else:
         verdict, why = Verdict.HOLDS, joined(*told)
-    rows = [row for held in parts.values() for row in held.judged]
+    rows = [row for held in (*parts.values(), wire) for row in held.judged] + list(fenced.harmful)
     yield judged(claim, verdict, why, rows, found=f"late writes accepted {accepted.words}", unseen=unseen)
 
 
