@@ -1,5 +1,6 @@
 """The comparison on the terminal, in tables of 100 columns, or one cell below the other where there is less room."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -129,8 +130,8 @@ def _numbers(comparison: Comparison) -> Table:
 
 
 def _measured(text: Text) -> Styled:
-    # The table would break this long word anywhere.
-    words = text.words.replace("(generator-bound)", "(generator-\nbound)")
+    # The table would break these long words anywhere.
+    words = re.sub(r"(generator|machine|client)-bound", "\\1-\nbound", text.words)
     styled = Styled(words, style="bold" if text.measured else "dim italic")
     for mark in text.marks:
         styled.append(f" [{mark}]", style="dim")

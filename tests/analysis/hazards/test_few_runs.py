@@ -126,7 +126,6 @@ def test_one_refused_late_write_is_no_safety_with_fencing() -> None:
     assert word_of(once) != "safe only with fencing"
 
 
-@pytest.mark.xfail(strict=True, reason="two holders in unexposed trials only leave a condition on claims about clocks")
 def test_two_holders_after_a_jump_are_no_condition_of_a_lock_that_minds_no_clock() -> None:
     by_client = Staged(
         {"whose": "contender"}, overlap_ms=900.0, accepted=1, faults=(window("client_clock", amount=5e3),)

@@ -125,10 +125,14 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     crashes, blocked = crashed.rows, crashed.unavailable
     whose = "servers' clocks" if every[0].capability_ms("nodes") > 1 else "the server's clock"
     outside = _outside(servers.outside + client.outside + crashed.outside)
+    if outside:
+        found, rows = f"two holders {servers.shown.words}", (*servers.judged, *client.judged, *crashed.judged)
+        yield judged(claim, Verdict.FAILS, outside, rows, found=found)
+        return
     if not servers.rows:
         why = exposure.why_not_by_servers(every[0]) or exposure.TOO_SHORT
         verdict = Verdict.NOT_MEASURED if why == exposure.TOO_SHORT else Verdict.NOT_TESTABLE
-        yield judged(claim, verdict, joined(why, outside), [*every, *client_rows, *crash_rows])
+        yield judged(claim, verdict, why, [*every, *client_rows, *crash_rows])
         return
     clock = every[0].capability("lease_clock")
     asked = "client" in claim.how_to_test
@@ -142,7 +146,6 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         if crashes
         else "a crash as the clocks go back was not measured",
         f"two holders then in {crashed.shown.words}" if crashed.shown.seen else "",
-        outside,
     )
     rows = (*servers.rows, *client.rows, *crashes)
     if servers.shown.seen or client.shown.seen or blocked.seen or crashed.shown.seen:
@@ -154,7 +157,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     elif not crashes:
         verdict, told = Verdict.CONDITION, f"while holders live: {told}"
     else:
-        verdict = Verdict.CONDITION if outside else Verdict.HOLDS
+        verdict = Verdict.HOLDS
     found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
     noughts = [servers.shown, *([client.shown] if client.rows else []), *([blocked] if crashes else [])]
     unseen = [] if verdict is Verdict.FAILS else noughts
@@ -174,15 +177,15 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
         f"by the client's clock: {clock.shown.words}" if clock.rows else "",
         outside,
     )
-    rows = (*record.rows, *clock.rows)
-    if record.shown.seen:
+    rows = (*record.judged, *clock.rows)
+    if record.harmful:
         verdict = Verdict.FAILS
     elif clock.shown.seen and record.rows:
         verdict, told = Verdict.CONDITION, f"where no client's clock judges the expiry: {told}"
     elif clock.shown.seen:
         verdict = Verdict.FAILS
     else:
-        verdict = Verdict.CONDITION if outside else Verdict.HOLDS
+        verdict = Verdict.HOLDS
     found = f"two holders {record.shown.words}" if record.rows else ""
     found = joined(found, f"{clock.shown.words} by the client's clock" if clock.rows else "")
     unseen = [] if verdict is Verdict.FAILS else [record.shown]
