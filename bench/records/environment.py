@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -119,7 +120,8 @@ def _burst_us(on_one_processor: bool) -> Sequence[float]:
 def _echo(listener: socket.socket, processors: set[int]) -> None:
     os.sched_setaffinity(0, processors)
     peer, _ = listener.accept()
-    with peer:
+    # Who asks may be interrupted in the middle of a burst: there is nobody left to answer then.
+    with peer, suppress(ConnectionError):
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while received := peer.recv(1):
             peer.sendall(received)

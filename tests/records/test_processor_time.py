@@ -48,6 +48,7 @@ def test_what_this_process_computes_is_found() -> None:
         pass
     after = read(processors, {"this": os.getpid()})
     use = used(before, after, 0.0, (after.instant_ns - before.instant_ns) / 1e9)
-    assert use.cpu_s_by_process["this"] == pytest.approx(time.process_time() - spent, abs=0.05)
+    # The kernel charges whole ticks to whom it finds at work, which on a busy machine is off by some.
+    assert use.cpu_s_by_process["this"] == pytest.approx(time.process_time() - spent, abs=0.15)
     assert 0 < use.machine_share <= 1
     assert set(use.share_by_processor) == set(map(str, processors))
