@@ -68,12 +68,17 @@ def stalls(began_ns: Column, took_ns: Column, fraction: float) -> int:
     """
     slow = took_ns >= _nearest_rank(took_ns, fraction)
     order = np.argsort(began_ns[slow], kind="stable")
-    count, ends_ns, longest_ns = 0, 0, 0
-    for begins, took in zip(began_ns[slow][order].tolist(), took_ns[slow][order].tolist(), strict=True):
-        if count and begins - ends_ns <= longest_ns:
-            ends_ns, longest_ns = max(ends_ns, begins + took), max(longest_ns, took)
-        else:
-            count, ends_ns, longest_ns = count + 1, begins + took, took
+    begins_ns, lengths_ns = began_ns[slow][order], took_ns[slow][order]
+    ends_ns = np.maximum.accumulate(begins_ns + lengths_ns)
+    # What overlaps is one stretch, found for all at once: where all operations are alike, all are among the slowest.
+    first = np.flatnonzero(np.concatenate(([True], begins_ns[1:] > ends_ns[:-1])))
+    longest_ns = np.maximum.reduceat(lengths_ns, first)
+    gaps_ns = begins_ns[first[1:]] - ends_ns[first[1:] - 1]
+    count, so_far_ns = 1, int(longest_ns[0])
+    for gap_ns, length_ns in zip(gaps_ns.tolist(), longest_ns[1:].tolist(), strict=True):
+        joined = gap_ns <= so_far_ns
+        count += not joined
+        so_far_ns = max(so_far_ns, length_ns) if joined else length_ns
     return count
 
 

@@ -1,7 +1,11 @@
 """What only the events tell: hand-offs, streaks, and the stalls behind a percentile, on events made by hand."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.analysis.from_events import changed_hands, from_events, longest_streak, stalls
 from bench.analysis.holds import Holds, RunEvents
@@ -70,3 +74,19 @@ def test_how_many_operations_lie_above_is_not_how_many_stalls_do() -> None:
     took = np.full(10_000, 50_000, dtype=np.int64)
     took[3_000:4_000] = (4_000 - np.arange(3_000, 4_000)) * _MS
     assert stalls(began, took, 0.99) == 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 60)), min_size=1, max_size=60),
+    st.sampled_from([0.01, 0.5, 0.9, 0.99]),
+)
+def test_stalls_are_those_of_one_pass_over_the_slow_ones(events: list[tuple[int, int]], fraction: float) -> None:
+    quantile = sorted(took for _, took in events)[max(1, math.ceil(fraction * len(events) - 1e-9)) - 1]
+    count, ends, longest = 0, 0, 0
+    for began, took in sorted(one for one in events if one[1] >= quantile):
+        if count and began - ends <= longest:
+            ends, longest = max(ends, began + took), max(longest, took)
+        else:
+            count, ends, longest = count + 1, began + took, took
+    began_ns, took_ns = (np.array(column, dtype=np.int64) for column in zip(*events, strict=True))
+    assert stalls(began_ns, took_ns, fraction) == count

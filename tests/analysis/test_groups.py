@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.cells import Cell
+from bench.analysis.cells import Absent, Cell
 from bench.analysis.groups import CellClass, class_of, durable_answers, groups, too_few
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, ratio
 from bench.analysis.metrics import METRICS
@@ -173,7 +173,9 @@ def test_every_cell_is_in_one_group_connected_to_its_best(medians: list[float], 
     """Nothing is promised between two members that are both not the best: that relation is not transitive."""
     cells = [cell(f"s{place}", runs(median, seed=seed + place)) for place, median in enumerate(medians)]
     found = groups(cells, METRIC)
-    assert sorted(one.system for group in found for one in group.cells) == sorted(one.system for one in cells)
+    # By chance the runs of a cell may have a trend in their order, and no interval then.
+    grouped = [one for one in cells if not isinstance(value := one.value(METRIC), Absent) and value.has_confidence]
+    assert sorted(one.system for group in found for one in group.cells) == sorted(one.system for one in grouped)
     seen: list[Cell] = []
     for group in found:
         best = group.best.value(METRIC).value  # type: ignore[union-attr]

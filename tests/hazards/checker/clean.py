@@ -247,9 +247,9 @@ class CleanStory:
             outcome, ended_ns = "", None
         elif kind == 6:  # it did not mean to wait
             outcome, ended_ns, waited = "", None, False
-        elif kind == 7:
+        elif kind == 7 or belief.until_ns is None:
             outcome = "unknown"
-        elif belief.until_ns is not None:  # the key was free for more than a TTL, and for less than half of the ask
+        else:  # the key was free for more than a TTL, and for less than half of the ask
             free_ns = TTL_NS + 1 + choices.step_ns()
             ended_ns = belief.until_ns + TTL_NS + free_ns
             asked_ns = ended_ns - 2 * free_ns - 1
