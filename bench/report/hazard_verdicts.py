@@ -110,8 +110,8 @@ def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
             names.title(one.system),
             word_of(one),
             count_words(one) or NOTHING,
-            _of(one.counted.stale_without),
-            _of(one.counted.stale_with),
+            _of(one.counted.late_without),
+            _of(one.counted.late_with),
             one.reason or NOTHING,
             formats.run_list(one.evidence) or NOTHING,
         )

@@ -25,8 +25,8 @@ class Exposed:
     outside: Count  # the same of the others; nothing where they are only steps of a search
     # Late writes accepted, of all that the resource judged, whichever trial they came in: that a write is late is all
     # that it takes to try a fence.
-    stale_without: Count  # with the fence off
-    stale_with: Count  # with the fence on
+    late_without: Count  # with the fence off
+    late_with: Count  # with the fence on
     unavailable: Count  # trials in which nobody got the lock, of those exposed to that
     unavailable_outside: Count  # the same of the others
 
@@ -40,8 +40,8 @@ class Exposed:
             others=others,
             shown=Count.over(exposed, _shows),
             outside=Count.over((row for row in others if not _about(row).searched), _shows),
-            stale_without=late_count(rows, False),
-            stale_with=late_count(rows, True),
+            late_without=late_count(rows, False),
+            late_with=late_count(rows, True),
             unavailable=Count.over((row for row in rows if not _about(row).unexposed_to_that(row)), _unavailable),
             unavailable_outside=Count.over((row for row in rows if _about(row).unexposed_to_that(row)), _unavailable),
         )
@@ -64,13 +64,13 @@ class Exposed:
     def verdict(self) -> HazardVerdict:
         """The verdict from these trials alone."""
         elsewhere = self.unavailable_outside.seen
-        return decide(len(self.harmful), self.stale_with, self.has_token, self.shown, self.unavailable, elsewhere)
+        return decide(len(self.harmful), self.late_with, self.has_token, self.shown, self.unavailable, elsewhere)
 
     @property
     def few(self) -> bool:
         """Does `safe`, or that a fence is enough, rest on what was not seen in too few runs to decide anything?"""
         if self.verdict is HazardVerdict.WITH_FENCING:
-            return self.stale_with.few
+            return self.late_with.few
         return self.verdict is HazardVerdict.SAFE and (self.shown if self.shown.of else self.unavailable).few
 
     @property
@@ -85,12 +85,12 @@ class Exposed:
 
 
 def decide(
-    harmful: int, stale_with: Count, has_token: bool, shown: Count, unavailable: Count, elsewhere: int = 0
+    harmful: int, late_with: Count, has_token: bool, shown: Count, unavailable: Count, elsewhere: int = 0
 ) -> HazardVerdict:
     """The verdict from the counts alone: `harmful` trials of any kind, late writes with the fence on in all of them,
     and `elsewhere` the trials in which nobody got the lock though nothing made for that."""
     if harmful:
-        fenced = has_token and stale_with.of > 0 and stale_with.seen == 0
+        fenced = has_token and late_with.of > 0 and late_with.seen == 0
         return HazardVerdict.WITH_FENCING if fenced else HazardVerdict.UNSAFE
     if unavailable.seen or elsewhere:
         return HazardVerdict.UNAVAILABLE

@@ -25,11 +25,6 @@ def always(_: TrialRow) -> str:
     return ""
 
 
-def longest_lease_ms(row: TrialRow) -> float:
-    """How long a lease may last, by all that the system allows itself."""
-    return row.ttl_ms + row.capability_ms("ttl_granularity_ms")
-
-
 def stopped(*kinds: str) -> Unexposed:
     """Not where faults of these kinds lasted no longer than a lease may."""
 
@@ -90,34 +85,29 @@ def jumped_past_the_lease(row: TrialRow) -> str:
 
 def servers_ahead(row: TrialRow) -> str:
     """The servers' clocks, ahead of a live holder's lease."""
-    if clock_exposure.servers_ahead(row):
-        return ""
-    return clock_exposure.why_not_by_servers(row) or clock_exposure.TOO_SHORT
+    exposed = clock_exposure.servers_ahead(row)
+    return "" if exposed else clock_exposure.why_not_by_servers(row) or clock_exposure.TOO_SHORT
 
 
 def servers_drifted(row: TrialRow) -> str:
     """The servers' clocks, running ahead of a live holder's lease while it lasts."""
-    if clock_exposure.servers_drifted(row):
-        return ""
-    return clock_exposure.why_not_by_servers(row) or "it gained no more than was left of the lease"
+    exposed = clock_exposure.servers_drifted(row)
+    return "" if exposed else clock_exposure.why_not_by_servers(row) or "it gained no more than was left of the lease"
 
 
 def servers_back_after_crash(row: TrialRow) -> str:
     """The servers' clocks, back while a dead holder's lease runs."""
-    if clock_exposure.servers_back_after_crash(row):
-        return ""
-    return clock_exposure.why_not_by_servers(row) or "the clocks did not go back within the lease"
+    exposed = clock_exposure.servers_back_after_crash(row)
+    return "" if exposed else clock_exposure.why_not_by_servers(row) or "the clocks did not go back within the lease"
 
 
 def client_refused(row: TrialRow) -> str:
     """A client's clock, in the direction in which a lock that is free looks held."""
-    if clock_exposure.client_wrong_the_other_way(row):
-        return ""
-    return clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT
+    exposed = clock_exposure.client_wrong_the_other_way(row)
+    return "" if exposed else clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT
 
 
 def client_wrong(row: TrialRow) -> str:
     """A client's clock."""
-    if clock_exposure.client_wrong(row):
-        return ""
-    return clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT
+    exposed = clock_exposure.client_wrong(row)
+    return "" if exposed else clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT

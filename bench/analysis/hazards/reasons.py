@@ -65,19 +65,19 @@ def _smallest_step(counted: Exposed) -> str:
 
 def _what_a_fence_did(counted: Exposed) -> list[str]:
     if not counted.has_token:
-        met = counted.stale_with
+        met = counted.late_with
         fenced = f": late writes accepted with the fence on {met.words}" if met.of else ""
         return [f"no token, so that a fence has nothing to compare{fenced}"]
-    without = f"late writes accepted without the fence {counted.stale_without.words}"
-    if not counted.stale_with.of:
+    without = f"late writes accepted without the fence {counted.late_without.words}"
+    if not counted.late_with.of:
         return [
-            without if counted.stale_without.of else "",
+            without if counted.late_without.of else "",
             "" if counted.verdict is HazardVerdict.WITH_FENCING else "no late write met a fence",
         ]
-    on = counted.stale_with.words
-    told = [f"{without}, with it {on}" if counted.stale_without.of else f"late writes accepted with the fence on {on}"]
+    on = counted.late_with.words
+    told = [f"{without}, with it {on}" if counted.late_without.of else f"late writes accepted with the fence on {on}"]
     fell = sum(len(row.checked.token_faults) for row in counted.judged)
-    if fell and counted.stale_with.seen:
+    if fell and counted.late_with.seen:
         told.append(f"the later token was not the greater one in {fell} pairs of grants")
     return [*told, counted.ahead]
 

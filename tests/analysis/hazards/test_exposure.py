@@ -144,4 +144,4 @@ def test_a_minority_that_hangs_says_nothing_of_one_that_is_gone() -> None:
 def test_a_late_write_tries_a_fence_whichever_trial_it_came_in() -> None:
     trials = [two_holders(True, 1600.0), pause(1600.0, fence=True, overlap_ms=600.0, ahead=1, by_token=False)]
     (run,) = records.often("gc-pause", "etcd", *trials, repetitions=1)
-    assert Exposed.of(run.trials).stale_with == Count(1, 2)
+    assert Exposed.of(run.trials).late_with == Count(1, 2)

@@ -31,7 +31,7 @@ def paused(system: str, *trials: Staged) -> FaultVerdict:
 def test_a_fence_that_refused_every_late_write() -> None:
     got = paused("redis", two_holders(False), two_holders(True), pause(500.0))
     assert got.verdict is HazardVerdict.WITH_FENCING
-    assert (got.shown, got.counted.stale_without, got.counted.stale_with) == (Count(2, 2), Count(1, 1), Count(0, 1))
+    assert (got.shown, got.counted.late_without, got.counted.late_with) == (Count(2, 2), Count(1, 1), Count(0, 1))
     assert "with it 0 of 1 in 1 run, ≤ 95 % of runs at 95 %" in got.reason
     assert got.overlap_ms_max == 600.0
 
@@ -53,14 +53,14 @@ def test_one_late_write_accepted_with_the_fence_on_is_unsafe() -> None:
     slipped = pause(fence=True, overlap_ms=600.0, accepted=1, by_token=False)
     got = paused("redis", two_holders(True), two_holders(True), slipped)
     assert got.verdict is HazardVerdict.UNSAFE
-    assert got.counted.stale_with == Count(1, 3)
+    assert got.counted.late_with == Count(1, 3)
 
 
 def test_one_that_came_before_the_new_holder_showed_its_token_counts_and_the_reason_says_what_closes_the_gap() -> None:
     early = pause(fence=True, overlap_ms=600.0, ahead=1, by_token=False)
     got = paused("redis", two_holders(True), two_holders(True), early)
     assert got.verdict is HazardVerdict.UNSAFE
-    assert got.counted.stale_with == Count(1, 3)
+    assert got.counted.late_with == Count(1, 3)
     assert "1 of these came before the resource had seen the new holder's token" in got.reason
     assert "present it before the first read" in got.reason
     tokenless = paused("redlock", pause(fence=True, overlap_ms=600.0, ahead=1, token=False))
@@ -72,7 +72,7 @@ def test_a_late_write_that_the_new_holder_read_did_no_harm_and_is_told_apart() -
     read = pause(fence=True, overlap_ms=600.0, ahead=1, by_token=False, read_by_next=True)
     got = paused("redis", two_holders(True), two_holders(True), read)
     assert got.verdict is HazardVerdict.WITH_FENCING
-    assert got.counted.stale_with == Count(0, 2)
+    assert got.counted.late_with == Count(0, 2)
     assert "1 more came before the new holder's first read, which saw it" in got.reason
     assert "present it" not in got.reason
 
@@ -294,11 +294,11 @@ def test_order_and_void_runs_change_nothing(system: str, trials: list[list[Stage
     shuffled = [*runs, void]
     random.Random(seed).shuffle(shuffled)
     one, other = verdict_of(*runs), verdict_of(*shuffled)
-    assert (one.verdict, one.shown, one.counted.outside, one.counted.stale_with) == (
+    assert (one.verdict, one.shown, one.counted.outside, one.counted.late_with) == (
         other.verdict,
         other.shown,
         other.counted.outside,
-        other.counted.stale_with,
+        other.counted.late_with,
     )
     assert "gc-pause" in other.void[0].run_id
     assert void.run_id not in other.runs

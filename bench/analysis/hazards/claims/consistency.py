@@ -87,7 +87,7 @@ def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgemen
         return
     why = joined(
         f"{BEFORE}: two holders in {held.shown.words}",
-        f"late writes accepted with the fence on {held.stale_with.words}" if held.stale_with.of else "",
+        f"late writes accepted with the fence on {held.late_with.words}" if held.late_with.of else "",
         f"{AFTER}: two holders in {after.shown.words}" if after.shown.of else "",
     )
     verdict, unseen = (Verdict.HOLDS, []) if held.harmful else (Verdict.FAILS, [held.shown])

@@ -26,20 +26,20 @@ def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     if not held.judged:
         yield missing(claim, hazards, *PAUSES[:2])
         return
-    without = f"late writes accepted without a checked fence {held.stale_without.words}"
-    fenced = f"with it {held.stale_with.words}"
+    without = f"late writes accepted without a checked fence {held.late_without.words}"
+    fenced = f"with it {held.late_with.words}"
     unseen: list[Count] = []
     if not held.harmful:
         verdict, why, unseen = Verdict.FAILS, joined(never_two(held), pinned(held.rows)), [held.shown]
     elif not held.has_token:
         verdict, why = Verdict.HOLDS, f"{without}, {fenced}, as there is no token to check"
-    elif held.stale_with.none:
+    elif held.late_with.none:
         source = held.judged[0].capability("fencing_source")
-        verdict, unseen = Verdict.CONDITION, [held.stale_with]
+        verdict, unseen = Verdict.CONDITION, [held.late_with]
         why = joined(
             f"as long as no token is checked: {without}, {fenced} (token: {source})", _gap(claim.system, hazards)
         )
-    elif held.stale_with.seen:
+    elif held.late_with.seen:
         verdict, why = Verdict.HOLDS, joined(f"{without}, {fenced}", held.ahead)
     else:
         verdict, why = Verdict.HOLDS, f"{without}; no late write met a fence"
@@ -52,22 +52,22 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     if not held.judged:
         yield missing(claim, hazards, *PAUSES[:2])
         return
-    fenced = f"late writes accepted with the fence on {held.stale_with.words}"
-    without = f"without it {held.stale_without.words}" if held.stale_without.of else ""
-    unseen, gap = [held.stale_with], _gap(claim.system, hazards)
+    fenced = f"late writes accepted with the fence on {held.late_with.words}"
+    without = f"without it {held.late_without.words}" if held.late_without.of else ""
+    unseen, gap = [held.late_with], _gap(claim.system, hazards)
     if not held.harmful:
         verdict, why, unseen = Verdict.HOLDS, joined(never_two(held), "fence or not", pinned(held.rows)), [held.shown]
-    elif held.stale_with.seen > sum(map(ahead_of_the_fence, held.judged)):
+    elif held.late_with.seen > sum(map(ahead_of_the_fence, held.judged)):
         verdict, why = Verdict.FAILS, joined(fenced, without)
-    elif held.stale_with.seen:
+    elif held.late_with.seen:
         verdict, why = (
             Verdict.CONDITION,
             joined(f"once the resource has seen the new token: {fenced}", held.ahead, without),
         )
-    elif held.stale_with.none and gap:
+    elif held.late_with.none and gap:
         told = f"if the new holder presents its token before its first read: {fenced}"
         verdict, why = Verdict.CONDITION, joined(told, gap, without)
-    elif held.stale_with.none:
+    elif held.late_with.none:
         verdict, why = Verdict.HOLDS, joined(fenced, without)
     else:
         verdict, why = Verdict.NOT_TESTABLE, joined("no late write met a fence", without)
@@ -93,15 +93,15 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
         [row for name in ("gc-pause", "cable-pulled") for row in hazards.of(name, claim.system, fence=True)]
     )
     told = [
-        f"{what}: two holders in {held.shown.words}, {_late_words(held.stale_without)}"
+        f"{what}: two holders in {held.shown.words}, {_late_words(held.late_without)}"
         if held.judged
         else f"{what}: not tried"
         for what, held in parts.items()
     ]
-    told += [f"write late on the wire: {_late_words(wire.stale_without)}"] if wire.judged else []
+    told += [f"write late on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
     told += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
     accepted = sum((late_count(held.judged, False) for held in (*parts.values(), wire)), NOBODY_LOOKED)
-    redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).stale_without
+    redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).late_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
         likewise = f"Redis, stopped, likewise: late writes accepted {redis.words}" if redis.seen else ""
@@ -208,8 +208,8 @@ def _found(held: Exposed) -> str:
     if not held.shown.seen:
         return f"two holders {held.shown.words}"
     return joined(
-        f"accepted {held.stale_without.words} without the fence" if held.stale_without.of else "",
-        f"{held.stale_with.words} with it" if held.stale_with.of else "",
+        f"accepted {held.late_without.words} without the fence" if held.late_without.of else "",
+        f"{held.late_with.words} with it" if held.late_with.of else "",
     )
 
 
