@@ -40,9 +40,10 @@ class Readiness:
     def of(self, plan: RunPlan) -> Ready:
         """Have the run's own servers ready. Raises LockbenchError."""
         prepare_servers(plan, self._supervisor, self._specs)
-        placement = place(self._campaign.pinned, plan.workload.processes)
-        self._put(placement)
         spec = system(plan.system).servers
+        nodes = 0 if spec is None else len(self._supervisor.running(spec).pids)
+        placement = place(self._campaign.pinned, plan.workload.processes, nodes)
+        self._put(placement)
         if spec is None:
             return Ready(placement)
         known = (spec.name, self._supervisor.running(spec).identity)

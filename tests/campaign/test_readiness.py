@@ -24,8 +24,8 @@ REDIS, AOF, ETCD, NULL = ("redis", "redis-aof", "etcd", "null")
 class Servers:
     """Stands for the supervisor: sets that say who they are, and that may be started anew."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, pid: int, nodes: int = 1) -> None:
+        self.pids = {f"node {number}": pid for number in range(nodes)}
         self.lives = 1
         self.configured: list[dict[str, str]] = []
 
@@ -36,7 +36,7 @@ class Servers:
         self.configured.append(dict(variant))
 
     def running(self, spec: Any) -> Any:
-        return SimpleNamespace(identity=f"{spec.name}, life {self.lives}", pids={"node": self.pid})
+        return SimpleNamespace(identity=f"{spec.name}, life {self.lives}", pids=self.pids)
 
 
 @pytest.fixture
@@ -96,6 +96,15 @@ def test_servers_are_put_in_their_place_and_back(
         assert os.sched_getaffinity(process) == placement.servers
         assert (placement.servers == allowed) == (not pinned)
     assert os.sched_getaffinity(process) == allowed
+
+
+def test_more_nodes_than_processors_may_run_everywhere(tmp_path: Path, process: int, warmings: list[str]) -> None:
+    allowed = os.sched_getaffinity(0)
+    folder, servers = folder_of(tmp_path, True, ETCD), Servers(process, nodes=len(allowed))
+    (plan,) = folder.campaign.runs
+    with readiness(folder, servers, server_sets((system(ETCD),)), lambda _: None) as ready:  # type: ignore[arg-type]
+        placement = ready.of(plan).placement
+        assert placement.servers == placement.generator == os.sched_getaffinity(process) == allowed
 
 
 def test_servers_that_a_killed_campaign_left_in_their_place_are_put_back_by_the_next(

@@ -71,7 +71,7 @@ def _raise_within(
     the first of them at one of the clean-up's instants, which no time would find on a machine that does much else.
     """
     draw = random.Random(after_ms)
-    left, instants = again, draw.randrange(INSTANTS_OF_CLEAN_UP)
+    left, instants, asking = again, draw.randrange(INSTANTS_OF_CLEAN_UP), True
 
     def raise_and_go_on() -> None:
         nonlocal left
@@ -93,10 +93,10 @@ def _raise_within(
             raise_and_go_on()
 
     def strike(_signal: int, frame: FrameType | None) -> None:
-        if _out_of_reach(frame):
-            _signal_after(0.1)
-        elif _within_an_acquire(frame):
+        if not _out_of_reach(frame) and _within_an_acquire(frame):
             raise_and_go_on()
+        elif asking:  # on a busy machine the acquire may not have begun yet
+            timers.append(_signal_after(0.1))
 
     before = signal.signal(signal.SIGUSR1, strike)
     timers = [_signal_after(after_ms)]
@@ -108,6 +108,7 @@ def _raise_within(
         assert isinstance(wrapped.__context__, kind), wrapped  # noqa: PT017
         return INTERRUPTED
     finally:
+        asking = False
         sys.setprofile(None)
         for timer in timers:
             timer.cancel()

@@ -18,25 +18,31 @@ print(child.pid, flush=True)
 
 
 @pytest.mark.parametrize(
-    ("processors", "processes", "generator", "servers"),
+    ("processors", "processes", "nodes", "generator", "servers"),
     [
-        ({0, 1}, 1, "0", "1"),
-        ({4, 2, 7, 5}, 1, "2", "4,5,7"),
-        ({0, 1, 2, 3}, 2, "0,1", "2,3"),
-        ({0, 1}, 4, "0", "1"),
+        ({0, 1}, 1, 1, "0", "1"),
+        ({4, 2, 7, 5}, 1, 3, "2", "4,5,7"),
+        ({0, 1, 2, 3}, 2, 2, "0,1", "2,3"),
+        ({0, 1}, 4, 0, "0", "1"),
     ],
 )
 def test_the_generator_gets_one_for_each_process_and_the_servers_the_others(
-    processors: set[int], processes: int, generator: str, servers: str
+    processors: set[int], processes: int, nodes: int, generator: str, servers: str
 ) -> None:
-    placed = place(True, processes, processors)
+    placed = place(True, processes, nodes, processors)
     assert placed.words(servers_are_ours=True) == {"generator": generator, "servers": servers}
     assert placed.words(servers_are_ours=False)["servers"] == NOT_OURS
 
 
-@pytest.mark.parametrize(("pinned", "processors"), [(False, {0, 1}), (True, {3})])
-def test_where_nothing_is_pinned_everybody_may_run_everywhere(pinned: bool, processors: set[int]) -> None:
-    placed = place(pinned, 1, processors)
+@pytest.mark.parametrize(
+    ("pinned", "processes", "nodes", "processors"),
+    [(False, 1, 1, {0, 1}), (True, 1, 1, {3}), (True, 1, 3, {0, 1}), (True, 2, 3, {0, 1, 2, 3})],
+)
+def test_where_nothing_is_pinned_everybody_may_run_everywhere(
+    pinned: bool, processes: int, nodes: int, processors: set[int]
+) -> None:
+    """Not asked for; one processor; an ensemble whose nodes would take turns."""
+    placed = place(pinned, processes, nodes, processors)
     assert placed.generator == placed.servers == processors
     assert set(placed.words(servers_are_ours=True).values()) == {NOT_PINNED}
 
