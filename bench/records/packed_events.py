@@ -1,14 +1,17 @@
-"""Events for a campaign that is committed: a third of their size.
+"""Events of a campaign that is committed: all runs in one file, a third of their size.
 
 `python -m bench.records.packed_events FROM TO` copies a campaign of load without its logs, its events packed.
 
-A row of events.parquet has four instants of its operation, of which one is new and three lie just behind it. So the
-packed form has the gap to the operation before, and three lengths; their bytes are stored apart (all high bytes
+A row of a run's events.parquet has four instants of its operation, of which one is new and three lie just behind it. So
+the packed form has the gap to the operation before, and three lengths; their bytes are stored apart (all high bytes
 together), since low bytes are noise and high ones are not. Instants are rounded down to one grid of 100 ns: what came
 first stays first, and what did not overlap does not. That is less than a hundredth of the quickest operation here, and
 all that a run's own record says was computed before.
+
+The campaign's events.parquet has a row group for each run, in the order of the ids in the file's metadata.
 """
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -19,61 +22,38 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.records.schema import EVENT_COLUMNS
-from bench.records.store import CampaignFolder, StoreError
+from bench.records.store import CampaignFolder, RunFolder, StoreError
 
 GRID_NS = 100
-_ORIGIN = b"lockbench_origin"  # in the file's metadata, in steps of the grid; no other file has it
+_RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
+_INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns")
 _LENGTHS = ("gap", "late", "wait", "held")
-_NOT_HELD = -1
+_WHOLE = ("client", "key", "token")
 _WORDS = ("outcome", "released")
+_NOT_HELD = -1
 _LEVEL = 19
 
 _Integers = npt.NDArray[np.int64]
 
 
 def events_table(path: Path) -> pa.Table:
-    """The events of a run by the columns of `EVENT_COLUMNS`, packed or not. Raises OSError or ValueError."""
-    table = pq.read_table(path)
-    if _ORIGIN in (table.schema.metadata or {}):
-        table = _unpacked(table)
+    """The events of a run by the columns of `EVENT_COLUMNS`: from its own file, or from its packed campaign's.
+
+    Raises OSError or ValueError.
+    """
+    of_campaign = path.parent.parent / path.name
+    table = pq.read_table(path) if path.exists() or not of_campaign.exists() else _part(of_campaign, path.parent.name)
     missing = [name for name in EVENT_COLUMNS if name not in table.column_names]
     if missing:
         raise ValueError(f"{path} has no column {', '.join(missing)}")
     return table
 
 
-def pack_events(source: Path, target: Path) -> None:
-    """Write the packed form of a file of events. Raises OSError or ValueError."""
-    table = events_table(source)
-    steps = {
-        name: _integers(table, name) // GRID_NS for name in ("intended_ns", "started_ns", "acquired_ns", "released_ns")
-    }
-    intended = steps["intended_ns"]
-    held = np.where(_integers(table, "released_ns") > 0, steps["released_ns"] - steps["acquired_ns"], _NOT_HELD)
-    origin = int(intended[0]) if len(intended) else 0
-    lengths = {
-        "gap": np.diff(intended, prepend=origin),
-        "late": steps["started_ns"] - intended,
-        "wait": steps["acquired_ns"] - steps["started_ns"],
-        "held": held,
-    }
-    whole = {name: table[name] for name in ("client", "key", "token")}
-    packed = pa.table({**whole, **lengths, **{name: table[name] for name in _WORDS}})
-    pq.write_table(
-        packed.replace_schema_metadata({_ORIGIN: str(origin)}),
-        target,
-        compression="zstd",
-        compression_level=_LEVEL,
-        use_dictionary=list(_WORDS),
-        column_encoding={
-            **dict.fromkeys(_LENGTHS, "BYTE_STREAM_SPLIT"),
-            **dict.fromkeys(whole, "DELTA_BINARY_PACKED"),
-        },
-    )
-
-
 def pack_campaign(source: CampaignFolder, target: Path) -> None:
-    """Copy a campaign into a folder that does not exist yet. Raises StoreError."""
+    """Copy a campaign, packed or not, into a folder that does not exist yet. Raises StoreError, OSError or ValueError.
+
+    Every run that was measured must have its events: without them no check of it can be repeated.
+    """
     if target.exists():
         raise StoreError(f"{target} exists: name a folder that does not")
     target.mkdir(parents=True)
@@ -84,22 +64,55 @@ def pack_campaign(source: CampaignFolder, target: Path) -> None:
         folder.mkdir()
         for path in run.path.glob("*.json"):
             shutil.copyfile(path, folder / path.name)
-        if run.events_path.exists():
-            pack_events(run.events_path, folder / run.events_path.name)
+    _pack([run for run in source.runs() if (run.path / run.measurement).exists()], target)
+
+
+def _pack(runs: list[RunFolder], folder: Path) -> None:
+    words = pa.dictionary(pa.int8(), pa.string())
+    schema = pa.schema(
+        [*((name, pa.int64()) for name in (*_WHOLE, *_LENGTHS)), *((name, words) for name in _WORDS)],
+        metadata={_RUNS: json.dumps([run.path.name for run in runs])},
+    )
+    with pq.ParquetWriter(
+        folder / "events.parquet",
+        schema,
+        compression="zstd",
+        compression_level=_LEVEL,
+        use_dictionary=list(_WORDS),
+        column_encoding={
+            **dict.fromkeys(_LENGTHS, "BYTE_STREAM_SPLIT"),
+            **dict.fromkeys(_WHOLE, "DELTA_BINARY_PACKED"),
+        },
+    ) as writer:
+        for run in runs:
+            packed = _packed(events_table(run.events_path))
+            writer.write_table(packed.cast(schema), row_group_size=max(1, len(packed)))
+
+
+def _packed(table: pa.Table) -> pa.Table:
+    intended, started, acquired, released = (_integers(table, name) // GRID_NS for name in _INSTANTS)
+    held = np.where(_integers(table, "released_ns") > 0, released - acquired, _NOT_HELD)
+    lengths = (np.diff(intended, prepend=0), started - intended, acquired - started, held)
+    kept = {name: table[name] for name in (*_WHOLE, *_WORDS)}
+    columns = kept | dict(zip(_LENGTHS, lengths, strict=True))
+    return pa.table({name: columns[name] for name in (*_WHOLE, *_LENGTHS, *_WORDS)})
+
+
+def _part(of_campaign: Path, run_id: str) -> pa.Table:
+    file = pq.ParquetFile(of_campaign)
+    runs = json.loads((file.schema_arrow.metadata or {}).get(_RUNS, "[]"))
+    if run_id not in runs:
+        raise FileNotFoundError(f"{of_campaign} has no events of {run_id}")
+    return _unpacked(file.read_row_group(runs.index(run_id)))
 
 
 def _unpacked(table: pa.Table) -> pa.Table:
-    origin = int(table.schema.metadata[_ORIGIN])
     gap, late, wait, held = (_integers(table, name) for name in _LENGTHS)
-    intended = origin + np.cumsum(gap)
+    intended = np.cumsum(gap)
     started = intended + late
     acquired = started + wait
-    instants = {
-        "intended_ns": intended,
-        "started_ns": started,
-        "acquired_ns": acquired,
-        "released_ns": np.where(held == _NOT_HELD, 0, acquired + held),
-    }
+    released = np.where(held == _NOT_HELD, 0, acquired + held)
+    instants = dict(zip(_INSTANTS, (intended, started, acquired, released), strict=True))
     return pa.table({name: instants[name] * GRID_NS if name in instants else table[name] for name in EVENT_COLUMNS})
 
 

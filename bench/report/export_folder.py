@@ -32,6 +32,9 @@ def refuse_foreign(target: Path, names: Collection[str] = ()) -> None:
         if not place.exists():
             if target.is_symlink():
                 raise ReportError(f"{target} is a link that leads nowhere: {_ELSEWHERE}")
+            above = next(folder for folder in place.parents if folder.exists())
+            if not above.is_dir():  # told here, since drawing takes seconds
+                raise ReportError(f"cannot write {target}: {above} is a file, not a folder; choose a folder elsewhere")
             return
         if not place.is_dir():
             raise ReportError(f"{target} is a file, not a folder: {_ELSEWHERE}")

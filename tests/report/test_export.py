@@ -11,7 +11,7 @@ import pytest
 
 from bench.records.store import CampaignFolder, StoreError
 from bench.report.export import MANIFEST, export
-from bench.report.files import ReportError
+from bench.report.files import ReportError, write_file
 from tests import campaigns
 
 FIGURES = ("acquire_latency", "claimed_ranges", "where_time_goes")
@@ -38,25 +38,30 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> CampaignFolder:
     return folder
 
 
-def test_every_file_is_there_and_in_the_manifest(small: CampaignFolder, tmp_path: Path) -> None:
-    written = export(small, tmp_path / "review" / "today")
+@pytest.fixture(scope="module")
+def exported(small: CampaignFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("exported") / "review" / "today"
+    written = export(small, target)
     assert {path.name for path in written} == FILES | {MANIFEST}
-    assert {path.name for path in (tmp_path / "review" / "today").iterdir()} == FILES | {MANIFEST}
-    manifest = json.loads((tmp_path / "review" / "today" / MANIFEST).read_text())
+    return target
+
+
+def test_every_file_is_there_and_in_the_manifest(small: CampaignFolder, exported: Path) -> None:
+    assert {path.name for path in exported.iterdir()} == FILES | {MANIFEST}
+    manifest = json.loads((exported / MANIFEST).read_text())
     assert manifest["campaign_id"] == campaigns.SYNTHETIC
     assert manifest["git_commit"] == "0123456789ab"
     assert [entry["file"] for entry in manifest["files"]] == sorted(FILES)
     planned = {plan.run_id for plan in small.campaign.runs}
     for entry in manifest["files"]:
-        content = (tmp_path / "review" / "today" / entry["file"]).read_bytes()
+        content = (exported / entry["file"]).read_bytes()
         assert entry["sha256"] == hashlib.sha256(content).hexdigest()
         assert entry["runs"], entry["file"]
         assert set(entry["runs"]) <= planned
 
 
-def test_a_figure_names_only_the_runs_that_it_shows(small: CampaignFolder, tmp_path: Path) -> None:
-    export(small, tmp_path)
-    manifest = json.loads((tmp_path / MANIFEST).read_text())
+def test_a_figure_names_only_the_runs_that_it_shows(small: CampaignFolder, exported: Path) -> None:
+    manifest = json.loads((exported / MANIFEST).read_text())
     (runs,) = (entry["runs"] for entry in manifest["files"] if entry["file"] == "acquire_latency.svg")
     assert runs == sorted(run for run in (plan.run_id for plan in small.campaign.runs) if "-uncontended-" in run)
 
@@ -85,17 +90,19 @@ def test_the_bytes_do_not_depend_on_who_renders_or_when(small: CampaignFolder, t
     assert [name for name in contents[0] if contents[0][name] != contents[1][name]] == []
 
 
-def test_exporting_again_changes_no_byte_and_leaves_no_rest(small: CampaignFolder, tmp_path: Path) -> None:
-    first = {path.name: path.read_bytes() for path in export(small, tmp_path)}
-    second = {path.name: path.read_bytes() for path in export(small, tmp_path)}
+def test_exporting_again_changes_no_byte_and_leaves_no_rest(small: CampaignFolder, exported: Path) -> None:
+    first = {path.name: path.read_bytes() for path in exported.iterdir()}
+    second = {path.name: path.read_bytes() for path in export(small, exported)}
     assert first == second
-    assert len(list(tmp_path.iterdir())) == len(first)
+    assert len(list(exported.iterdir())) == len(first)
 
 
 def test_a_target_that_cannot_be_written_is_one_clear_message(small: CampaignFolder, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
     with pytest.raises(ReportError, match=r"cannot write .*taken.*choose a folder"):
         export(small, tmp_path / "taken" / "review")
+    with pytest.raises(ReportError, match=r"cannot write .*taken.*choose a folder"):
+        write_file(tmp_path / "taken" / "review" / "comparison.md", b"")
 
 
 def test_a_folder_without_a_campaign_is_one_clear_message(tmp_path: Path) -> None:

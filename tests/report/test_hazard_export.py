@@ -33,26 +33,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> HazardFolder:
     return hazard_campaigns.whole(tmp_path_factory.mktemp("hazards"))
 
 
-def test_the_files_of_hazards_are_added_and_name_their_runs(
-    synthetic: Path, folder: HazardFolder, tmp_path: Path
-) -> None:
-    written = export(CampaignFolder(synthetic), tmp_path, hazards=folder)
+@pytest.fixture(scope="module")
+def exported(synthetic: Path, folder: HazardFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("exported")
+    written = export(CampaignFolder(synthetic), target, hazards=folder)
     assert {path.name for path in written} == FILES | HAZARD_FILES | {MANIFEST}
-    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    return target
+
+
+def test_the_files_of_hazards_are_added_and_name_their_runs(exported: Path) -> None:
+    manifest = json.loads((exported / MANIFEST).read_text())
     assert manifest["hazards"] == {"campaign_id": records.CAMPAIGN, "git_commit": "0123456789ab"}
     runs = {entry["file"]: entry["runs"] for entry in manifest["files"]}
     for entry in manifest["files"]:
-        assert entry["sha256"] == hashlib.sha256((tmp_path / entry["file"]).read_bytes()).hexdigest()
+        assert entry["sha256"] == hashlib.sha256((exported / entry["file"]).read_bytes()).hexdigest()
     assert runs["hazard_timeline.svg"] == ["page-scenario-redis-01"]
     assert runs["redlock_clock.pdf"] == ["redlock-clock-redlock-01"]
     assert "gc-pause-etcd-04" in runs["hazard_map.png"], "void runs are shown, so they are named"
     assert "gc-pause-redis-01" in runs["comparison.md"], "its cells about safety rest on it"
     assert "gc-pause-redis-01" in runs["claims.csv"]
     assert not any(run_id.startswith("gc-pause") for run_id in runs["runs.csv"])
-    html = (tmp_path / "comparison.html").read_text()
+    html = (exported / "comparison.html").read_text()
     assert "Under faults" in html
-    assert "<script" not in (tmp_path / "hazards.html").read_text()
-    assert 'src="http' not in (tmp_path / "hazards.html").read_text()
+    assert "<script" not in (exported / "hazards.html").read_text()
+    assert 'src="http' not in (exported / "hazards.html").read_text()
 
 
 def test_without_hazards_nothing_of_them_is_left(synthetic: Path, tmp_path: Path) -> None:
@@ -63,9 +67,9 @@ def test_without_hazards_nothing_of_them_is_left(synthetic: Path, tmp_path: Path
     assert '<table class="matrix"' not in (tmp_path / "comparison.html").read_text()
 
 
-def test_exporting_again_changes_no_byte(synthetic: Path, folder: HazardFolder, tmp_path: Path) -> None:
-    first = {path.name: path.read_bytes() for path in export(CampaignFolder(synthetic), tmp_path, hazards=folder)}
-    second = {path.name: path.read_bytes() for path in export(CampaignFolder(synthetic), tmp_path, hazards=folder)}
+def test_exporting_again_changes_no_byte(synthetic: Path, folder: HazardFolder, exported: Path) -> None:
+    first = {path.name: path.read_bytes() for path in exported.iterdir()}
+    second = {path.name: path.read_bytes() for path in export(CampaignFolder(synthetic), exported, hazards=folder)}
     assert first == second
 
 
