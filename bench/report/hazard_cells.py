@@ -52,7 +52,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
 
 def _counter_falls(one: FaultVerdict, hazards: HazardEvidence) -> bool:
     """A fence lasts as long as its tokens rise: does safety lean on a counter that was seen to start anew?"""
-    return word_of(one) == HazardVerdict.WITH_FENCING and bool(events_that_lower(hazards.tokens, one.system))
+    return one.verdict is HazardVerdict.WITH_FENCING and bool(events_that_lower(hazards.tokens, one.system))
 
 
 def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:

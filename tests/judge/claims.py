@@ -170,8 +170,9 @@ def _pauses(played: Played) -> Findings:
             played.tally("cable-pulled", system, lambda one: not one.fenced and not _careful(one)),
         ]
         if any(one.weighed for one in unfenced):
-            taken = total(late_accepted(one.weighed, False) for one in unfenced)
-            beside = [late for one in unfenced for late in (one.shown, one.late_accepted(False))]
+            on_the_wire = played.tally("late-on-the-wire", system, lambda one: not one.fenced)
+            taken = total(late_accepted(one.weighed, False) for one in (*unfenced, on_the_wire))
+            beside = [late for one in (*unfenced, on_the_wire) for late in (one.shown, one.late_accepted(False))]
             redis = played.tally("gc-pause", "redis", _set("fence", False)).late_accepted(False)
             found[claim, system] = Finding([taken], beside=[*beside, redis])
     return found

@@ -48,7 +48,7 @@ class Comparison:
 
     def near(self, where: str, printed: str, judged: float) -> None:
         """A number as it was rounded for print."""
-        digits = printed.replace(",", "").lstrip("<+")
+        digits = printed.replace(",", "").replace("−", "-").lstrip("<+")
         places = len(digits.partition(".")[2])
         # Three digits count at least: what is printed without places may have been rounded to those.
         coarse = max(0.5 * 10.0**-places, 0.005 * abs(judged) if not places and abs(judged) >= 1_000.0 else 0.0)
@@ -224,6 +224,8 @@ def compare_page(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen
     (told,) = re.findall(r"(\d+) started, (\d+) counted, with (\d+) trials", text)
     used = sum(not run.void for run in runs)
     seen.same("hazards.md, runs and trials", tuple(map(int, told)), (len(runs), used, len(every)))
+    void = [_pair(match) for match in COUNT.finditer("".join(re.findall(r"Void: (.*) were not as staged", text)))]
+    seen.same("hazards.md, void runs", void, [(len(runs) - used, len(runs))] if used < len(runs) else [])
     scenarios = set()
     for heading, header, rows in _tables_of(text):
         if header[0] == "Fault" and "Why" not in header:

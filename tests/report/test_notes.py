@@ -56,12 +56,15 @@ def test_a_message_that_is_too_long_is_cut_and_a_check_that_is_no_more_is_told()
     assert check_cause("some_old_check", "it was so") == "it was so"
 
 
+PLAIN_WORDS = ("errors", "arrivals", "unsent", "aborted", "contention", "overlap", "knee")  # as well as names
+
+
 def test_no_page_shows_the_name_of_a_check(reference: Evidence) -> None:
     comparison = build_comparison(reference)
     assert len(comparison.footnotes) <= 12
     for text in (*comparison.footnotes, comparison_markdown(reference), comparison_page(reference, [])):
         for name in CHECKS:
-            assert name not in text or name in ("errors", "arrivals", "aborted", "contention", "overlap", "knee")
+            assert name not in text or name in PLAIN_WORDS
     assert max(len(note.split()) for note in comparison.footnotes) <= NOTE_WORDS
     for note in comparison.footnotes:
         assert comparison.footnotes.count(note) == 1
