@@ -26,9 +26,10 @@ def test_self_checks_can_be_repeated_on_the_reference(run: RunFolder) -> None:
     again = check_run(run.plan, run.measured, run.events_path)
     assert passed(again) == passed(stored)
     assert again.from_events.keys() == stored.from_events.keys()
-    # The committed instants lie on a grid of 100 ns, which can move an interval by as much at either end.
+    # The committed instants lie on a grid of 100 ns, which can move an interval by as much at either end. Of operations
+    # that follow each other within that, nobody knows whether one stall held up both.
     for name, value in stored.from_events.items():
-        assert again.from_events[name] == pytest.approx(value, rel=1e-3, abs=0.2), name
+        assert again.from_events[name] == pytest.approx(value, rel=1e-2, abs=0.2), name
 
 
 def passed(checked: Checked) -> dict[str, bool]:

@@ -74,7 +74,7 @@ class Tally:
         fenced = self.late_accepted(True)
         if self.harmed:
             return FENCED if self.has_token and fenced.of and not fenced.seen else UNSAFE
-        if self.nobody.seen:
+        if self.nobody.seen or any(meaning(one.scenario).nobody(one) for one in self.trials):
             return UNAVAILABLE
         return SAFE if self.shown.of or self.nobody.of else NOT_MEASURED
 

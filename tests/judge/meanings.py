@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tests.judge.moments import MS, believed_on_ms, together_since_ms, two_at_once_ns
 from tests.judge.records import Fields, Trial
 from tests.judge.waiting import never_served
-from tests.judge.writes import accepted, late, refused, stale
+from tests.judge.writes import accepted, is_stale, late, refused, stale, was_read
 
 LOOKING_MS = 50.0  # of belief after the next grant, which come from how often an awake client looks
 ASKING_MS = 100.0  # between the end of a lease and the next grant, which come from how often a waiter asks
@@ -26,19 +26,24 @@ def refused_without_a_fence(trial: Trial) -> bool:
     return refused(found) > 0 or trial.measured("late_write_accepted") == 0.0
 
 
+def _wrote_over(trial: Trial) -> bool:
+    """A write was sent after a later grant, or came after one unread; whatever a fence said."""
+    return any(is_stale(trial, write) or not was_read(trial, write) for write in late(trial))
+
+
 def two_holders(trial: Trial) -> bool:
-    """Two believed at once, or a write was sent after a later grant; whatever a fence said."""
-    return (two_at_once_ns(trial) > 0 or bool(stale(trial))) and not refused_without_a_fence(trial)
+    """Two believed at once, or one wrote over the other."""
+    return (two_at_once_ns(trial) > 0 or _wrote_over(trial)) and not refused_without_a_fence(trial)
 
 
 def two_holders_awake(trial: Trial) -> bool:
     """The same of a holder that looks at what it knows all the time: what its looking takes is not held against it."""
-    return two_holders(trial) and (bool(stale(trial)) or believed_on_ms(trial) > LOOKING_MS)
+    return two_holders(trial) and (_wrote_over(trial) or believed_on_ms(trial) > LOOKING_MS)
 
 
 def _went_on_awake(trial: Trial) -> bool:
     woken = [int(one["ended_ns"]) for one in trial.faults("suspend") if one["ended_ns"] is not None]
-    return bool(stale(trial)) or together_since_ms(trial, max(woken, default=0)) > LOOKING_MS
+    return _wrote_over(trial) or together_since_ms(trial, max(woken, default=0)) > LOOKING_MS
 
 
 def _came_late(trial: Trial) -> bool:

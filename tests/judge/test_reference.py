@@ -60,8 +60,8 @@ def _once(by: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
     return lambda match: left.pop()(match) if left else match.group()
 
 
-def _two_more(match: re.Match[str]) -> str:
-    return f"{match.group(1)}{int(match.group(2)) + 2}"
+def _three_more(match: re.Match[str]) -> str:
+    return f"{match.group(1)}{int(match.group(2)) + 3}"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def _two_more(match: re.Match[str]) -> str:
 )
 def test_a_single_altered_number_is_found(rendered: Rendered, runs: Sequence[Run], name: str, pattern: str) -> None:
     before = rendered.against(runs, name)[name].wrong
-    altered, changed = _altered(rendered, name, pattern, _once(_two_more))
+    altered, changed = _altered(rendered, name, pattern, _once(_three_more))
     assert changed, f"nothing in {name} is like {pattern}"
     assert altered.against(runs, name)[name].wrong != before, "the altered number passed"
 

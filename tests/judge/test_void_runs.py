@@ -22,12 +22,19 @@ def _changed(path: Path, **fields: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
 
+def _shows_first(run: Any) -> bool:
+    """The other protocol has a line of its own."""
+    return run["parameters"].get("presented") != "at_write"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two pauses on each of three systems: one not as staged, one failed, one interrupted, one of a new scenario."""
     told = json.loads((REFERENCE / "hazards.json").read_text())
     found = [
-        [run for run in told["runs"] if (run["scenario"], run["system"]) == ("gc-pause", system)][:2]
+        [run for run in told["runs"] if (run["scenario"], run["system"]) == ("gc-pause", system) and _shows_first(run)][
+            :2
+        ]
         for system in ("redis", "etcd", "zookeeper")
     ]
     (as_planned, failed), (interrupted, unheard_of), (not_as_staged, other) = found

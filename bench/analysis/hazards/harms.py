@@ -65,16 +65,23 @@ def measured_not(name: str) -> Predicate:
 
 
 def two_holders(row: TrialRow) -> bool:
-    """Two clients believed in the key at once, or a write came after a later grant, whatever a fence did about it.
+    """Two clients believed in the key at once, or a write was sent after a later grant, or came after one and was not
+    read by the new holder; whatever a fence did about it.
 
     Not where the late write was refused without any fence: the resource was the lock's own database, and no harm came.
     """
-    return (bool(row.checked.overlap_ns) or wrote_late(row)) and not refused_by_itself(row)
+    return (bool(row.checked.overlap_ns) or wrote_over(row)) and not refused_by_itself(row)
 
 
 def wrote_late(row: TrialRow) -> bool:
     """Did a write come to the resource after the next grant, sent in time or not, whatever a fence did about it?"""
     return bool(row.checked.overtaken_writes or row.checked.stale_writes)
+
+
+def wrote_over(row: TrialRow) -> bool:
+    """The same, but for writes that were sent in time and that every later holder read: what came of those is as if
+    they had come before the grant."""
+    return bool(row.checked.stale_writes) or any(not one.read_by_next for one in row.checked.overtaken_writes)
 
 
 def refused_by_itself(row: TrialRow) -> bool:
@@ -90,7 +97,7 @@ def told_too_late(row: TrialRow) -> bool:
 
     What counts is how long it believed on after the next grant, however soon the next holder let go.
     """
-    return two_holders(row) and (believed_on_ms(row) > LOOKING_MS or wrote_late(row))
+    return two_holders(row) and (believed_on_ms(row) > LOOKING_MS or wrote_over(row))
 
 
 def believed_on_ms(row: TrialRow, since_ns: int = 0) -> float:
@@ -112,7 +119,7 @@ def believed_on_awake(row: TrialRow) -> bool:
     What it believed in its sleep it could not act on. Awake it may take as long as any client that looks what it knows.
     """
     woke_ns = max((fault.ended_ns or 0 for fault in row.faults if fault.kind == "suspend"), default=0)
-    return wrote_late(row) or believed_on_ms(row, woke_ns) > LOOKING_MS
+    return wrote_over(row) or believed_on_ms(row, woke_ns) > LOOKING_MS
 
 
 def died_and_acquired(row: TrialRow) -> bool:
