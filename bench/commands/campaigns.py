@@ -36,7 +36,7 @@ def run(
     quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
     full: bool = typer.Option(False, "--full", help="Enough runs for intervals; takes about an hour."),
     reference: bool = typer.Option(
-        False, "--reference", help="One campaign of a reference: long windows, two runs of each cell, 20 minutes."
+        False, "--reference", help="One campaign of a reference: long windows, two runs of each cell, about 20 minutes."
     ),
     repetitions: int | None = typer.Option(
         None, "--repetitions", "-n", min=1, max=1000, help="Runs of each cell. Default: as the mode says."

@@ -45,7 +45,7 @@ def run(
     systems: str = typer.Option("all", "--system", "-s", help="Systems, separated by commas, or all."),
     quick: bool = typer.Option(False, "--quick", help="The quick set (the default): every hazard once, in minutes."),
     full: bool = typer.Option(
-        False, "--full", help="Larger grids, most of them six times; takes a while, and can be resumed."
+        False, "--full", help="Larger grids, most of them six times; half an hour or more, and can be resumed."
     ),
     repetitions: int | None = typer.Option(
         None, "--repetitions", "-n", min=1, max=1000, help="How often. Default: as the mode says."

@@ -124,11 +124,10 @@ def compare(
         from bench.analysis.evidence import Evidence
         from bench.report.compare_view import compare_csv, compare_markdown, compare_terminal
 
-        folders = [find_campaign(name) for name in (a, b)]
-        started = {(folder.campaign.campaign_id, folder.campaign.created_at) for folder in folders}
+        one, other = (Evidence.load(find_campaign(name)) for name in (a, b))
+        started = {(side.campaign.campaign_id, side.campaign.created_at) for side in (one, other)}
         if len(started) == 1:  # a copy of a campaign is the campaign
             raise LockbenchError(f"{a} and {b} are one campaign: name another one to compare it with")
-        one, other = (Evidence.load(folder) for folder in folders)
         found = put_together(one, other)
     if not found.lines:
         raise LockbenchError(f"{a} and {b} have no cell in common: nothing can be compared")

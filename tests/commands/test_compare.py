@@ -22,6 +22,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for plan in plans:
             campaigns.add_run(made, plan, campaigns.measured(plan, campaigns.SHAPES[plan.system]))
     shutil.copytree(root / "runs" / "one", root / "runs" / "copied")
+    for name in ("one", "two"):
+        shutil.copytree(root / "runs" / name, root / "runs" / "several" / "load" / name)
     shutil.copytree(root / "runs" / "two", root / "runs" / "binary")
     next((root / "runs" / "binary").glob("*/measured.json")).write_bytes(b"\x00\xff{")
     return root
@@ -53,6 +55,13 @@ def test_markdown_and_csv(folder: Path) -> None:
     row = frame[(frame.workload == "uncontended") & (frame.column == "p50 / floor")].iloc[0]
     assert row.b_in_interval_of_a
     assert row.b_by_a_low <= row.b_by_a <= row.b_by_a_high
+
+
+@pytest.mark.parametrize("sides", [("one", "runs/several"), ("runs/several", "two")])
+def test_several_campaigns_are_one_side(folder: Path, sides: tuple[str, str]) -> None:
+    ended = lockbench(folder, "compare", *sides)
+    assert ended.returncode == 0, ended.stderr
+    assert "one, two, 18 runs counted" in " ".join(ended.stdout.split())
 
 
 @pytest.mark.parametrize(

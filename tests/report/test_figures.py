@@ -1,22 +1,26 @@
 """Figures: what they draw, and that nothing in them depends on the day or the machine's settings."""
 
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import acquire_parts
 from bench.analysis.names import headline
+from bench.analysis.places import reference_campaign
 from bench.analysis.quantiles import highest_fraction
 from bench.records.histogram import LatencyHistogram
 from bench.report.figures import ALL, acquire_latency, claimed_ranges, where_time_goes
 from bench.report.figures.acquire_latency import _quantiles_ms
-from bench.report.figures.drawing import FORMATS
+from bench.report.figures.drawing import FORMATS, Drawing
 from bench.report.style import LOOKS, SOURCE_GREYS, look
 from bench.systems.registry import SYSTEMS
 from tests import campaigns
@@ -33,6 +37,41 @@ def shown_ticks(axes: Axes) -> list[Text]:
         *(text for text in axes.get_xticklabels() if left <= text.get_position()[0] <= right),
         *(text for text in axes.get_yticklabels() if low <= text.get_position()[1] <= high),
     ]
+
+
+def boxes(drawing: Drawing) -> Iterator[tuple[str, Bbox]]:
+    """Every piece of text of a figure, and its legends, with where they stand in pixels."""
+    figure = drawing.figure
+    drawing.rendered("png")
+    figure.canvas.draw()
+    for text in figure.texts:
+        yield text.get_text(), text.get_window_extent()
+    for axes in figure.axes:
+        for text in (*axes.texts, axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label):
+            if text.get_text() and text.get_visible():
+                yield text.get_text(), text.get_window_extent()
+        for tick in shown_ticks(axes):
+            if tick.get_text() and tick.get_visible():
+                yield tick.get_text(), tick.get_window_extent()
+        if (legend := axes.get_legend()) is not None:
+            yield "legend", legend.get_window_extent()
+    for legend in figure.legends:
+        yield "legend", legend.get_window_extent()
+
+
+def covering(drawing: Drawing) -> list[tuple[str, str]]:
+    """Words that lie on other words."""
+    return [
+        (words, others)
+        for (words, box), (others, other) in itertools.combinations(list(boxes(drawing)), 2)
+        if min(box.x1, other.x1) - max(box.x0, other.x0) > 1.5 and min(box.y1, other.y1) - max(box.y0, other.y0) > 1.5
+    ]
+
+
+def test_no_words_cover_each_other(evidence: Evidence) -> None:
+    for one in (evidence, Evidence.load(reference_campaign())):
+        for draw in ALL:
+            assert covering(draw(one)) == []
 
 
 def test_every_curve_ends_where_its_sample_ends(evidence: Evidence) -> None:

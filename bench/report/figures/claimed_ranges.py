@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -23,10 +24,14 @@ from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 _METRIC = "acquire_latency"
 _SHOWN = ("acquire_us_p50", "acquire_us_p99")
 _WIDTH_IN = 7.6
+_LABELS_IN = 1.32  # at the left, for the systems
+_AXES_IN = _WIDTH_IN - _LABELS_IN - 0.2
 _ROW_IN = 0.205  # height of one bar's line
 _LANE_GAP_IN = 0.17
 _BAR_IN = 0.105
 _DOTS_IN = 0.07  # above the line of the measurement
+_CHARACTER_IN = 0.052  # of a note, on average
+_DARK = 0.55  # a grey that takes white letters
 _LABEL_CHARACTERS = 15
 _TITLE_CHARACTERS = 36  # of a page beside its bar; the caption has the whole title
 
@@ -105,9 +110,7 @@ def _lanes(evidence: Evidence) -> tuple[_Lane, ...]:
 
 def _axes(figure: Figure, lanes: Sequence[_Lane], below_in: float, content_in: float) -> Axes:
     height_in = figure.get_size_inches()[1]
-    axes = figure.add_axes(
-        (1.32 / _WIDTH_IN, below_in / height_in, (_WIDTH_IN - 1.32 - 0.2) / _WIDTH_IN, content_in / height_in)
-    )
+    axes = figure.add_axes((_LABELS_IN / _WIDTH_IN, below_in / height_in, _AXES_IN / _WIDTH_IN, content_in / height_in))
     low, high = _span_ms(lanes)
     axes.set_xscale("log")
     axes.set_xlim(low, high)
@@ -142,8 +145,12 @@ def _claim_bar(axes: Axes, claim: Claim, page: int, y_in: float) -> None:
             axes.plot([at], [y_in], marker=marker, color=colour, markersize=6, clip_on=False, zorder=3)
     title = textwrap.shorten(claim.source, _TITLE_CHARACTERS, placeholder="\u2026")
     words = f"{title}: {formats.claimed_range(claim)}"
-    # On the side with more room; each bar has a line to itself.
-    if low / left > right / high:
+    # On the side with more room, or on the bar where neither has enough; each bar has a line to itself.
+    room_in = math.log(max(low / left, right / high)) / math.log(right / left) * _AXES_IN
+    if len(words) * _CHARACTER_IN > room_in:
+        on_bar = {**_NOTE, "color": "#ffffff" if to_rgb(colour)[0] < _DARK else "#222222"}
+        axes.annotate(words, (low, y_in), (5, 0), textcoords="offset points", va="center", **on_bar)
+    elif low / left > right / high:
         axes.annotate(words, (low, y_in), (-4, 0), textcoords="offset points", va="center", ha="right", **_NOTE)
     else:
         axes.annotate(words, (high, y_in), (5, 0), textcoords="offset points", va="center", **_NOTE)

@@ -158,13 +158,14 @@ def _panel(
                     linewidth=0.6,
                 )
             )
-            words = kind.sign if cell.seen == cell.of else f"{kind.sign} {cell.seen}/{cell.of}"
+            words = kind.sign if cell.seen == cell.of else f"{kind.sign}\n{cell.seen}/{cell.of}"
             axes.text(
                 column,
                 row,
                 words,
                 ha="center",
                 va="center",
+                linespacing=1.0,
                 fontsize=7.5 if cell.seen == cell.of else 6.0,
                 fontweight="bold",
                 color=kind.ink,
