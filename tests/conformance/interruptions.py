@@ -71,10 +71,11 @@ def _raise_within(
     the first of them at one of the clean-up's instants, which no time would find on a machine that does much else.
     """
     draw = random.Random(after_ms)
-    left, instants, asking = again, draw.randrange(INSTANTS_OF_CLEAN_UP), True
+    left, instants, struck = again, draw.randrange(INSTANTS_OF_CLEAN_UP), False
 
     def raise_and_go_on() -> None:
-        nonlocal left
+        nonlocal left, struck
+        struck = True
         if left > 0:
             left -= 1
             if by_instant and left == again - 1:
@@ -95,12 +96,13 @@ def _raise_within(
     def strike(_signal: int, frame: FrameType | None) -> None:
         if not _out_of_reach(frame) and _within_an_acquire(frame):
             raise_and_go_on()
-        elif asking:  # on a busy machine the acquire may not have begun yet
+        elif not struck or _out_of_reach(frame):  # on a busy machine the acquire may not have begun yet
             timers.append(_signal_after(0.1))
 
+    timers: list[threading.Timer] = []
     before = signal.signal(signal.SIGUSR1, strike)
-    timers = [_signal_after(after_ms)]
     try:
+        timers.append(_signal_after(after_ms))
         return str(actor.ask("acquire", key=key, timeout_ms=PATIENCE_MS)["outcome"])
     except kind:
         return INTERRUPTED
@@ -108,7 +110,7 @@ def _raise_within(
         assert isinstance(wrapped.__context__, kind), wrapped  # noqa: PT017
         return INTERRUPTED
     finally:
-        asking = False
+        struck = True
         sys.setprofile(None)
         for timer in timers:
             timer.cancel()
