@@ -2,8 +2,8 @@
 happened to put a client and its server: on one processor or on two, which doubles a latency of 12 µs.
 
 The generator gets as many as it has processes, the servers get the others, and sets that are up but idle are there too.
-An ensemble with more nodes than that has processors is not pinned: on two processors, three nodes on one made
-ZooKeeper's uncontended acquire 2.5 times as slow (2.9 ms, and 1.2 ms where they could take the idle client's too).
+An ensemble with more nodes than that is not pinned: on two processors, three nodes or more had to share one, and the
+runs of one client were found machine-bound, which they were not where the nodes could use the idle client's as well.
 """
 
 import os

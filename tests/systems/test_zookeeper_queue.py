@@ -1,6 +1,8 @@
 """The queue of the real ensemble when a waiter is thrown out, an entry is deleted, or a session was thought over."""
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from bench.systems.wait import Wait
 from bench.systems.zookeeper.lock import ZooKeeperLock
 from tests.conformance.harness import eventually
 from tests.conformance.proxy_wire import ProxyWire
+from tests.interrupted import ended_by
 
 pytestmark = pytest.mark.servers
 ZOOKEEPER = SYSTEMS["zookeeper"]
@@ -88,8 +91,9 @@ def test_a_waiter_thrown_out_leaves_nothing(
 
     before = signal.signal(signal.SIGALRM, throw)
     try:
-        with pytest.raises(thrown):
+        with pytest.raises((thrown, RuntimeError)) as told:
             acquire_with_alarm()
+        assert ended_by(told.value, thrown)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -97,6 +101,32 @@ def test_a_waiter_thrown_out_leaves_nothing(
     assert holder.release(grant) is RELEASED
     take(next_one, key, WATCH, 3_000)
     take(waiter, key + "-other")  # the one that was thrown out is as good as before
+
+
+_LOCKED_FOR_EVER = """
+import sys
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import ClientOptions
+from bench.systems.wait import Wait
+from bench.systems.zookeeper.lock import ZooKeeperLock
+client = ZooKeeperLock.open(Endpoint((("127.0.0.1", int(sys.argv[1])),)), ClientOptions(ttl_ms=4_000, call_timeout_ms=500))
+client.acquire(sys.argv[2], 4_000, 0, Wait("try"))
+answer = client._session.kazoo.handler.async_result()
+answer._condition.acquire()  # an exception struck here, before the `with` had begun that would unlock it
+client._session.kazoo.handler.completion_queue.put(lambda: answer.set(None))
+client.close()
+client.close()
+print("closed", flush=True)
+"""
+
+
+def test_a_lock_that_an_exception_left_locked_holds_up_neither_close_nor_exit(
+    opened: Callable[..., LockClient], key: str, endpoint: Endpoint
+) -> None:
+    command = [sys.executable, "-c", _LOCKED_FOR_EVER, str(endpoint.addresses[0][1]), key]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=SOON_MS / 1e3 + 10, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "closed\n", "")
+    take(opened("n"), key, TRY)  # and what it held is free: its session was ended
 
 
 @pytest.mark.parametrize("whose", ["own", "own and the parent"])

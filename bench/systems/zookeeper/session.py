@@ -1,5 +1,6 @@
 """One ZooKeeper session: opened, kept alive by kazoo, asked, and ended within bounds."""
 
+import atexit
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,9 +106,18 @@ class Session:
             raise ConnectionError(f"no ZooKeeper server at {self.endpoint} gave a session in {self._call_s:g} s{why}")
 
     def close(self) -> None:
-        """End the session; where no server answers within `call_timeout_ms`, hang up and leave it to expire."""
+        """End the session; where no server answers within `call_timeout_ms`, hang up and leave it to expire.
+
+        Ends within two `call_timeout_ms`. kazoo waits without a bound for threads of its own, and one of them stands
+        for ever where an exception out of a signal's handler struck between the locking of an answer and its `with`.
+        """
         self._closed = True
         self._wire.hang_up_ns = self._clock.monotonic_ns() + int(self._call_s * 1e9)
+        handler = self.kazoo.handler
+        handler.spawn(self._end).join(2 * self._call_s)
+        atexit.unregister(handler.stop)  # which would wait for the same threads, when the program ends
+
+    def _end(self) -> None:
         # What can fail is kazoo's wait for its own connection thread, and there is nobody left to be told.
         with suppress(KazooException, OSError):
             self.kazoo.stop()
