@@ -15,7 +15,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help env tables test lab live servers browser doctor up down lint types lock clean
+.PHONY: help env tables figures test quick lab live servers browser doctor up down lint types lock clean
 
 help: ## list these targets
 	@echo "lockbench measures distributed locks on real servers. Targets:"
@@ -27,6 +27,12 @@ tables: servers ## measure six systems, break them in the hazard lab, then write
 	$(BIN)/lockbench run --quick
 	$(BIN)/lockbench hazard run all
 	$(BIN)/lockbench report
+
+figures: $(ENVIRONMENT) ## draw everything in figures/ from the committed measurements
+	$(BIN)/lockbench report --reference
+
+quick: lint types ## check style and types, then run the tests that need no server: a minute or two
+	$(BIN)/pytest -q -n 4 -m 'not servers and not measures' tests/unit tests/records tests/analysis tests/structure
 
 test: servers browser lint types ## check style and types, then run all tests, on real servers too
 	tools/tests.sh $(BIN)/pytest

@@ -1,19 +1,21 @@
 """Two bodies of evidence, cell by cell: what of a measurement travels to another host or day, and what does not.
 
-Structure travels: round trips, durable writes, processor time per pair, and the ratio to the host's own floor. Absolute
-latency and throughput are of the host. `lies_within` asks of each column how often B's value is in A's interval.
+Structure travels: round trips, durable writes, and each system's share in what all of them cost in one campaign (see
+`relative`). Latency, throughput and processor time are of the host, and of its hour; so is the ratio to the floor, in
+which no processor time is. `lies_within` asks of each column how often B's value is in A's interval.
 
 A bound is not compared, with one exception: a lone client whose own processor is full on both sides. Its cost is part
 of that latency on every host, and whether the same comes out again is what is asked here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells import Absent, Cell, Value
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import critical_path, over_floor, over_floors
 from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns
+from bench.analysis.relative import shares
 from bench.analysis.runs import CLIENT
 
 _Key = tuple[str, str, str, str]
@@ -76,9 +78,12 @@ def compare(a: Evidence, b: Evidence) -> Campaigns:
     most runs."""
     mine, theirs = _by_key(a), _by_key(b)
     both = [key for key in mine if key in theirs]
+    lines = {key: [*_lines(a, mine[key], b, theirs[key])] for key in both}
+    for key, line in _shares({key: (mine[key], theirs[key]) for key in both}):
+        lines[key].append(line)
     differences, same = _environments(a, b)
     return Campaigns(
-        lines=tuple(line for key in both for line in _lines(a, mine[key], b, theirs[key])),
+        lines=tuple(line for key in both for line in lines[key]),
         only_a=_only(mine, theirs),
         only_b=_only(theirs, mine),
         differences=differences,
@@ -116,7 +121,7 @@ def _only(cells: dict[_Key, Cell], others: dict[_Key, Cell]) -> tuple[str, ...]:
 
 def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
     if one.workload.name == "uncontended":
-        yield _line(one, other, "p50 / floor", True, _floors(a, one), _floors(b, other), "acquire_us_p50")
+        yield _line(one, other, "p50 / floor", False, _floors(a, one), _floors(b, other), "acquire_us_p50")
         for column, attribute in (("round trips", "round_trips"), ("durable writes", "durable_writes")):
             yield Line(
                 one.system, one.workload.name, column, True, _count(one, attribute), _count(other, attribute), (), None
@@ -130,7 +135,7 @@ def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
 
 # Column, metric, factor to the column's unit, and whether it is meant to travel.
 _COLUMNS = (
-    ("client CPU, µs/pair", "client_cpu_us_per_pair", 1.0, True),
+    ("client CPU, µs/pair", "client_cpu_us_per_pair", 1.0, False),
     ("p50, ms", "acquire_us_p50", 1e-3, False),
     ("p99, ms", "acquire_us_p99", 1e-3, False),
     ("pairs/s", "throughput_pairs_per_s", 1.0, False),
@@ -142,10 +147,41 @@ _Side = list[list[float]] | Absent
 
 def _line(one: Cell, other: Cell, column: str, travels: bool, a: _Side, b: _Side, metric: str) -> Line:
     values = [side if isinstance(side, Absent) else across_campaigns(side) for side in (a, b)]
-    bounds = one.bounds_of(metric), other.bounds_of(metric)
-    bound = () if bounds == ((CLIENT,), (CLIENT,)) else tuple(dict.fromkeys((*bounds[0], *bounds[1])))
+    bound = _binds(one, other, metric)
     times = None if isinstance(a, Absent) or isinstance(b, Absent) or bound else ratio_of_campaigns(b, a)
     return Line(one.system, one.workload.name, column, travels, values[0], values[1], bound, times)
+
+
+def _binds(one: Cell, other: Cell, metric: str) -> tuple[str, ...]:
+    """What keeps two cells from being compared."""
+    bounds = one.bounds_of(metric), other.bounds_of(metric)
+    return () if bounds == ((CLIENT,), (CLIENT,)) else tuple(dict.fromkeys((*bounds[0], *bounds[1])))
+
+
+# As the columns above, with the workloads in which all systems do the same.
+_SHARED = (
+    ("p50, share", "acquire_us_p50", lambda workload: workload == "uncontended"),
+    ("client CPU, share", "client_cpu_us_per_pair", lambda _: True),
+)
+
+
+def _shares(cells: Mapping[_Key, tuple[Cell, Cell]]) -> Iterable[tuple[_Key, Line]]:
+    """Each system's share in what all systems of its workload cost, where both sides can tell."""
+    for column, metric, fits in _SHARED:
+        for workload in dict.fromkeys(key[1] for key in cells):
+            alike = [key for key in cells if key[1] == workload and fits(workload)]
+            sides: list[dict[_Key, list[list[float]]]] = [{}, {}]
+            for key in alike:
+                values = [_values(cell, metric, 1.0) for cell in cells[key]]
+                if any(isinstance(value, Absent) for value in values) or _binds(*cells[key], metric):
+                    continue
+                for side, value in zip(sides, values, strict=True):
+                    side[key] = [] if isinstance(value, Absent) else value
+            a, b = (shares(side) for side in sides)
+            for key in a if b else ():
+                share, other = a[key], b[key]
+                line = Line(key[0], workload, column, True, share.estimate(), other.estimate(), (), other.over(share))
+                yield key, line
 
 
 def _values(cell: Cell, name: str, scale: float) -> _Side:

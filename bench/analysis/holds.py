@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from bench.records.packed_events import events_table
+from bench.records.packed import events_table
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

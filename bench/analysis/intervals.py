@@ -88,7 +88,7 @@ def across_campaigns(campaigns: Sequence[Sequence[float]]) -> Estimate:
     units = _units(campaigns)
     if units is None:
         return Estimate(statistics.median(values), min(values), max(values), Method.RANGE, runs)
-    half = _t(len(units) - 1) * math.sqrt(_variance(units) / len(units))
+    half = t_quantile(len(units) - 1) * math.sqrt(_variance(units) / len(units))
     method = Method.T_LOG if len(campaigns) == 1 else Method.T_LOG_OF_CAMPAIGNS
     return _from_logs(statistics.fmean(units), half, method, runs)
 
@@ -124,7 +124,7 @@ def ratio_of_campaigns(numerators: Sequence[Sequence[float]], denominators: Sequ
         # Welch and Satterthwaite: as many degrees of freedom as the smaller side has, at least.
         shares = [part / squared_error for part in parts]
         freedom = 1.0 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (above, below), strict=True))
-        half = _t(freedom) * math.sqrt(squared_error)
+        half = t_quantile(freedom) * math.sqrt(squared_error)
     method = Method.WELCH_LOG if len(numerators) == 1 else Method.WELCH_LOG_OF_CAMPAIGNS
     return _from_logs(centre, half, method, runs)
 
@@ -151,7 +151,7 @@ def decisive_bounds(campaigns: Sequence[Sequence[float]]) -> tuple[float, float]
     units = _decisive_units(campaigns)
     if units is None:
         return None
-    half = _t(len(units) - 1) * math.sqrt(_variance(units) / len(units))
+    half = t_quantile(len(units) - 1) * math.sqrt(_variance(units) / len(units))
     centre = statistics.fmean(units)
     return math.exp(centre - half), _exp(centre + half)
 
@@ -165,7 +165,9 @@ def units_needed(campaigns: Sequence[Sequence[float]], edge: float) -> int | Non
     if units is None or edge <= 0.0:
         return None
     distance, deviation = abs(statistics.fmean(units) - math.log(edge)), math.sqrt(_variance(units))
-    wanted = (count for count in range(2, _MOST_UNITS + 1) if _t(count - 1) * deviation < distance * math.sqrt(count))
+    wanted = (
+        count for count in range(2, _MOST_UNITS + 1) if t_quantile(count - 1) * deviation < distance * math.sqrt(count)
+    )
     return next(wanted, None)
 
 
@@ -202,7 +204,8 @@ def _exp(exponent: float) -> float:
         return math.inf
 
 
-def _t(freedom: float) -> float:
+def t_quantile(freedom: float) -> float:
+    """Student's t beyond which half of what a 95 % interval leaves out lies."""
     return float(stdtrit(freedom, 1.0 - _TAIL))
 
 

@@ -108,7 +108,7 @@ _OF_A_PLAN = {
 def _tell_end(folder: HazardFolder, as_json: bool) -> None:
     """The findings of every run."""
     if as_json:
-        runs = [run for run in folder.runs() if (run.path / "checked.json").exists()]
+        runs = [run for run in folder.runs() if run.has("checked")]
         print_json(
             {
                 "campaign": str(folder.path),

@@ -68,7 +68,8 @@ def report(
             highlight=False,
             soft_wrap=True,
         )
-        OUT.print(f"open {project_root() / FIGURES / PAGE}", highlight=False, soft_wrap=True)
+        page = project_root() / FIGURES / PAGE
+        OUT.print(f"open {page}" if page.exists() else f"`make figures` draws {page}", highlight=False, soft_wrap=True)
         return
     target = folder.path / "report"
     with steps("reading the runs") as show:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from bench.errors import LockbenchError
 from bench.records.hazards import HazardCampaign, HazardChecked, HazardHistory, HazardPlan
+from bench.records.packed_runs import RUNS_FILE, PackedRuns
 from bench.records.schema import (
     SCHEMA_VERSION,
     Added,
@@ -41,17 +42,37 @@ class StoreError(LockbenchError):
 _PhaseRecord = RunPlan | Measured | Checked | HazardPlan | HazardHistory | HazardChecked | Failed
 
 
-class _AnyRunFolder:
-    """One run's folder. Its state is read from the files that exist."""
+class AnyRunFolder:
+    """One run's folder, or its row in a packed campaign. Its state is read from the phases that exist."""
 
-    measurement: ClassVar[str]  # the file that holds what was measured
+    measurement: ClassVar[str]  # the phase in which it was measured
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, packed: PackedRuns | None = None) -> None:
         self.path = path
+        self._packed = packed
+
+    def has(self, phase: str) -> bool:
+        """Was this phase (`plan`, `checked`, ...) written?"""
+        return (self.path / f"{phase}.json").exists() or self._in_pack(phase) is not None
+
+    def text(self, phase: str) -> bytes:
+        """The record of a phase as it was written. Raises StoreError."""
+        path = self.path / f"{phase}.json"
+        packed = None if path.exists() else self._in_pack(phase)
+        return _bytes(path) if packed is None else packed.encode()
+
+    def _in_pack(self, phase: str) -> str | None:
+        try:
+            return self._packed.text(self.path.name, phase) if self._packed is not None else None
+        except (OSError, ValueError) as broken:
+            raise StoreError(f"{self.path.parent} is damaged: {broken}. Get the campaign again") from broken
+
+    def _read(self, phase: str, model: type[_Model]) -> _Model:
+        return _parsed(self.text(phase), self.path / f"{phase}.json", model)
 
     @property
     def failed(self) -> Failed:
-        return _read(self.path / "failed.json", Failed)
+        return self._read("failed", Failed)
 
     @property
     def log_path(self) -> Path:
@@ -59,11 +80,11 @@ class _AnyRunFolder:
 
     @property
     def state(self) -> RunState:
-        if (self.path / "failed.json").exists():
+        if self.has("failed"):
             return RunState.FAILED
-        if (self.path / "checked.json").exists():
+        if self.has("checked"):
             return RunState.CHECKED
-        if (self.path / self.measurement).exists():
+        if self.has(self.measurement):
             return RunState.MEASURED
         return RunState.INTERRUPTED
 
@@ -72,44 +93,44 @@ class _AnyRunFolder:
         write_once(self.path / f"{_FILE_NAMES[type(record)]}.json", record)
 
 
-class RunFolder(_AnyRunFolder):
+class RunFolder(AnyRunFolder):
     """The folder of a run of load."""
 
-    measurement = "measured.json"
+    measurement = "measured"
 
     @property
     def plan(self) -> RunPlan:
-        return _read(self.path / "plan.json", RunPlan)
+        return self._read("plan", RunPlan)
 
     @property
     def measured(self) -> Measured:
-        return _read(self.path / "measured.json", Measured)
+        return self._read("measured", Measured)
 
     @property
     def checked(self) -> Checked:
-        return _read(self.path / "checked.json", Checked)
+        return self._read("checked", Checked)
 
     @property
     def events_path(self) -> Path:
         return self.path / "events.parquet"
 
 
-class HazardRunFolder(_AnyRunFolder):
+class HazardRunFolder(AnyRunFolder):
     """The folder of a hazard run."""
 
-    measurement = "history.json"
+    measurement = "history"
 
     @property
     def plan(self) -> HazardPlan:
-        return _read(self.path / "plan.json", HazardPlan)
+        return self._read("plan", HazardPlan)
 
     @property
     def history(self) -> HazardHistory:
-        return _read(self.path / "history.json", HazardHistory)
+        return self._read("history", HazardHistory)
 
     @property
     def checked(self) -> HazardChecked:
-        return _read(self.path / "checked.json", HazardChecked)
+        return self._read("checked", HazardChecked)
 
 
 _FILE_NAMES: dict[type[BaseModel], str] = {
@@ -136,6 +157,7 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._packed = PackedRuns(path / RUNS_FILE)
 
     @property
     def campaign(self) -> _CampaignRecord:
@@ -146,7 +168,7 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
         return _read(self.path / "environment.json", Environment)
 
     def run(self, run_id: str) -> _Run:
-        return self._run(self.path / run_id)
+        return self._run(self.path / run_id, self._packed)
 
     def start_run(self, plan: _Plan) -> _Run:
         """Make the run's folder and write its plan: from here on an interruption is visible."""
@@ -159,7 +181,7 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
     def state_of(self, plan: _Plan) -> RunState | None:
         """How far a planned run came; None when it was never started."""
         folder = self.run(plan.run_id)
-        return folder.state if folder.path.exists() else None
+        return folder.state if folder.path.exists() or folder.has("plan") else None
 
     def set_aside(self, plan: _Plan) -> Path:
         """Rename the folder of a run without a measurement, so that its id is free again; returns its new place.
@@ -211,7 +233,7 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
         """The runs that were started, in planned order."""
         for plan in self.campaign.runs:
             folder = self.run(plan.run_id)
-            if (folder.path / "plan.json").exists():
+            if folder.has("plan"):
                 yield folder
 
 
@@ -399,10 +421,18 @@ def is_file(path: Path) -> bool:
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:
+    return _parsed(_bytes(path), path, model)
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        text = path.read_bytes()
+        return path.read_bytes()
     except OSError as refused:
         raise StoreError(f"cannot read {path}: {refused.strerror}") from refused
+
+
+def _parsed(text: bytes, path: Path, model: type[_Model]) -> _Model:
+    """`path` is where the record lies, or would lie if its campaign were not packed."""
     try:
         version = json.loads(text).get("schema_version")
         if version != SCHEMA_VERSION:

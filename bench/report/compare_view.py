@@ -112,8 +112,9 @@ def _told(one: Tally) -> str:
 
 
 def _notes(campaigns: Campaigns) -> Iterable[str]:
-    yield "Meant to travel: round trips, durable writes, the client's processor time, and the ratio to the floor."
-    yield "Absolute latency and throughput are of one host: nothing follows from a difference but that it is there."
+    yield "Meant to travel: round trips, durable writes, and shares."
+    yield "A share is a system's cost by the geometric mean of the costs of all compared systems in the same campaign."
+    yield "All else is of one host and its hour: nothing follows from a difference but that it is there."
     for letter, cells in (("A", campaigns.only_a), ("B", campaigns.only_b)):
         if cells:
             yield f"Only in {letter}: {', '.join(cells)}."

@@ -38,12 +38,12 @@ def export(
     evidence = Evidence.load(folder, root, hazards)
     files = _files(evidence)
     refuse_foreign(target, files)  # once more: drawing took seconds, and now all names are known
-    return replace_export(target, _provenance(evidence), files)
+    return replace_export(target, _provenance(evidence), _campaigns(evidence), files)
 
 
 def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
     """The same into a folder that is ours by its place, whatever became of the files there."""
-    return replace_export(target, _provenance(evidence), _files(evidence))
+    return replace_export(target, _provenance(evidence), _campaigns(evidence), _files(evidence))
 
 
 def _files(evidence: Evidence) -> "_Files":
@@ -94,6 +94,12 @@ def _figures(drawings: list[Drawing]) -> _Files:
         for drawing in drawings
         for file_format in FORMATS
     }
+
+
+def _campaigns(evidence: Evidence) -> Mapping[str, tuple[str, ...]]:
+    """The runs of each campaign, by its kind."""
+    played = evidence.hazards.runs if evidence.hazards is not None else ()
+    return {"load": tuple(row.run_id for row in evidence.rows), "hazards": tuple(run.run_id for run in played)}
 
 
 def _provenance(evidence: Evidence) -> Mapping[str, object]:

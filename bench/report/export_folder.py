@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.analysis.places import is_committed
 from bench.report.files import ReportError, write_file
+from bench.report.run_ranges import run_ranges
 
 MANIFEST = "MANIFEST.json"
 _ELSEWHERE = "choose an empty or a new folder"
@@ -61,11 +62,15 @@ def _refuse_entries(target: Path, place: Path, there: Collection[str], names: Co
 
 
 def replace_export(
-    target: Path, provenance: Mapping[str, object], files: Mapping[str, tuple[bytes, Sequence[str]]]
+    target: Path,
+    provenance: Mapping[str, object],
+    campaigns: Mapping[str, Collection[str]],
+    files: Mapping[str, tuple[bytes, Sequence[str]]],
 ) -> list[Path]:
     """Write files (name -> content and the runs behind it) and their manifest; remove what an earlier export left.
 
-    The caller has asked `refuse_foreign`, or the folder is ours by its place. Returns the files, sorted.
+    `campaigns` names the runs of each campaign: a file with all of them behind it says so in few words. The caller has
+    asked `refuse_foreign`, or the folder is ours by its place. Returns the files, sorted.
     """
     before = _listed(target) or {}
     # A manifest without digests first: after an interruption everything that may lie here is still known to be ours.
@@ -75,8 +80,9 @@ def replace_export(
             _remove(path)
     written = [write_file(target / name, content) for name, (content, _) in sorted(files.items())]
     # The whole one comes last: where it is, what it names is complete.
-    entries = (_entry(name, content, runs) for name, (content, runs) in sorted(files.items()))
-    written.append(_write_manifest(target, provenance, entries))
+    known = {name: run_ranges(runs) for name, runs in campaigns.items()}
+    entries = (_entry(name, content, runs, known) for name, (content, runs) in sorted(files.items()))
+    written.append(_write_manifest(target, {**provenance, "runs": known}, entries))
     return sorted(written)
 
 
@@ -84,12 +90,18 @@ def add_to_export(target: Path, paths: Iterable[Path], runs: Sequence[str]) -> N
     """Name more files of `target` in its manifest, so that the next export knows them as lockbench's."""
     manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
     entries = {entry["file"]: entry for entry in manifest.pop("files")}
-    entries |= {path.name: _entry(path.name, path.read_bytes(), runs) for path in paths}
+    entries |= {path.name: _entry(path.name, path.read_bytes(), runs, manifest["runs"]) for path in paths}
     _write_manifest(target, manifest, (entries[name] for name in sorted(entries)))
 
 
-def _entry(name: str, content: bytes, runs: Sequence[str]) -> Mapping[str, object]:
-    return {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": list(runs)}
+def _entry(
+    name: str, content: bytes, runs: Sequence[str], campaigns: Mapping[str, Sequence[str]]
+) -> Mapping[str, object]:
+    ranges = run_ranges(runs)
+    whole = {campaign: every for campaign, every in campaigns.items() if every and set(every) <= set(ranges)}
+    rest = set(ranges).difference(*whole.values())
+    told = [*(f"all of {campaign}" for campaign in whole), *(one for one in ranges if one in rest)]
+    return {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": told}
 
 
 def _write_manifest(target: Path, facts: Mapping[str, object], entries: Iterable[Mapping[str, object]]) -> Path:

@@ -16,7 +16,7 @@ from bench.analysis.places import find_campaign, members, reference_campaign
 from bench.records.store import CampaignFolder, StoreError
 from tests import campaigns
 
-SYSTEMS, WORKLOADS = ("redis", "etcd"), ("uncontended", "saturation")
+SYSTEMS, WORKLOADS = ("redis", "etcd", "zookeeper"), ("uncontended", "saturation")
 
 
 def campaign(root: Path, name: str, slower: float = 1.0, runs: int = 6, **environment: object) -> CampaignFolder:
@@ -56,7 +56,12 @@ def test_what_is_meant_to_travel_does_and_what_is_of_the_host_does_not(compared:
         assert latency.ratio is not None
         assert latency.ratio.value == pytest.approx(2.0, rel=0.05)
         assert (latency.lies_within, floors.lies_within) == (False, True)
-        assert (latency.travels, floors.travels) == (False, True)
+        assert (latency.travels, floors.travels) == (False, False)
+        for column in ("p50, share", "client CPU, share"):
+            share = line(compared, system, column)
+            assert (share.travels, share.lies_within) == (True, True)
+            assert share.ratio is not None
+            assert share.ratio.contains(1.0)
         assert line(compared, system, "pairs/s", "saturation").lies_within is False
         for column in ("round trips", "durable writes"):
             assert line(compared, system, column).lies_within
@@ -66,8 +71,9 @@ def test_the_tally_counts_cells_by_column_those_that_travel_first(compared: Camp
     tallies = compared.tallies()
     assert [one.travels for one in tallies] == sorted((one.travels for one in tallies), reverse=True)
     told = {one.column: (one.within, one.compared) for one in tallies}
-    assert told["p50 / floor"] == (2, 2)
-    assert told["p50, ms"] == (0, 4)
+    assert told["p50 / floor"] == (3, 3)
+    assert told["p50, share"] == (3, 3)
+    assert told["p50, ms"] == (0, 6)
 
 
 def test_only_what_differs_is_listed_and_the_rest_is_named(compared: Campaigns) -> None:

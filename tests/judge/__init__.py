@@ -1,8 +1,9 @@
 """An independent judge of hazard campaigns.
 
-It reads `plan.json` and `history.json` of each run, and nothing that lockbench concluded from them: not `checked.json`,
-no table, no code. Every term is stated here once more, from its definition in words, and found by trying all pairs
-rather than by a sweep. Where a table of lockbench and this judge disagree, one of the two is wrong.
+It reads the plan and the history of each run, from folders or from a pack, and nothing that lockbench concluded from
+them: not `checked.json`, no table, no code. Every term is stated here once more, from its definition in words, and
+found by trying all pairs rather than by a sweep. Where a table of lockbench and this judge disagree, one of the two
+is wrong.
 
     records     the files of a campaign, as they lie there
     moments     who believed when, and which faults lay on whom

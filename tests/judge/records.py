@@ -1,11 +1,15 @@
 """The files of a hazard campaign, as plain values. Nothing is checked: a damaged file is an exception."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyarrow import parquet
+
 Fields = dict[str, Any]
+PHASES = ("plan", "history", "failed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +118,27 @@ class Run:
 def runs_of(folder: Path) -> list[Run]:
     """Every run that was started, in order. One that failed, did not end or was not as staged is void."""
     runs = []
-    for path in folder.glob("*/plan.json"):
-        plan = json.loads(path.read_text())
-        told, failed = path.with_name("history.json"), path.with_name("failed.json")
-        history = json.loads(told.read_text()) if told.exists() and not failed.exists() else {}
+    for texts in (*_of_folders(folder), *_of_pack(folder / "runs.parquet")):
+        plan = json.loads(texts["plan"])
+        history = json.loads(texts.get("history", "{}")) if "failed" not in texts else {}
         run = Run(plan, history, void=not history or bool(history.get("staging")))
         run.trials = [Trial(run, trial) for trial in history.get("trials", [])]
         runs.append(run)
     return sorted(runs, key=lambda run: int(run.plan["position"]))
+
+
+def _of_folders(folder: Path) -> Iterator[dict[str, str]]:
+    for plan in folder.glob("*/plan.json"):
+        files = {phase: plan.with_name(f"{phase}.json") for phase in PHASES}
+        yield {phase: path.read_text() for phase, path in files.items() if path.exists()}
+
+
+def _of_pack(file: Path) -> Iterator[dict[str, str]]:
+    if not file.exists():
+        return
+    there = [phase for phase in PHASES if phase in parquet.read_schema(file).names]
+    for row in parquet.read_table(file, columns=there).to_pylist():
+        yield {phase: text for phase, text in row.items() if text is not None}
 
 
 def counted(runs: list[Run]) -> list[Trial]:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.places import project_root
+from bench.records.packed import unpack_campaign
+from bench.records.store import HazardFolder
 from tests.judge.printed import COUNT, SAFETY
 from tests.judge.records import Run
 from tests.judge.renderings import Rendered, judged
@@ -133,20 +135,17 @@ def test_no_count_of_a_claim_escapes(rendered: Rendered, runs: Sequence[Run]) ->
 
 def test_a_single_altered_event_of_a_history_is_found(rendered: Rendered, tmp_path: Path) -> None:
     """One refused write is accepted in one history of all. What lockbench concluded before stays as it is."""
-    for path in HAZARDS.glob("*/*.json"):
-        if path.name in ("plan.json", "history.json"):
-            (tmp_path / path.parent.name).mkdir(exist_ok=True)
-            (tmp_path / path.parent.name / path.name).symlink_to(path)
-    for history in sorted(tmp_path.glob("page-scenario-*/history.json")):
+    folder = tmp_path / "unpacked"
+    unpack_campaign(HazardFolder(HAZARDS), folder)
+    for history in sorted(folder.glob("page-scenario-*/history.json")):
         told = json.loads(history.read_text())
         refused = [one for trial in told["trials"] for one in trial["writes"] if one["accepted"] is False]
         if refused:
             refused[0]["accepted"] = True
-            history.unlink()
             history.write_text(json.dumps(told))
             break
     else:
         pytest.fail("no write of this scenario was refused")
-    for name, compared in rendered.against(judged(tmp_path)).items():
+    for name, compared in rendered.against(judged(folder)).items():
         more = len(compared.wrong) - len(KNOWN.get(name, []))
         assert more > 0 or name == "comparison.md", f"{name} still agrees with a history that was altered"

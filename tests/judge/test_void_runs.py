@@ -42,8 +42,11 @@ def folder(tmp_path: Path) -> Path:
     told["runs"] = [as_planned, failed, interrupted, unheard_of, not_as_staged, other]
     (tmp_path / "hazards.json").write_text(json.dumps(told))
     shutil.copy(REFERENCE / "environment.json", tmp_path)
+    packed = HazardFolder(REFERENCE)
     for run in told["runs"]:
-        shutil.copytree(REFERENCE / run["run_id"], tmp_path / run["run_id"])
+        (tmp_path / run["run_id"]).mkdir()
+        for phase in ("plan", "history", "checked"):
+            (tmp_path / run["run_id"] / f"{phase}.json").write_bytes(packed.run(run["run_id"]).text(phase))
     _changed(tmp_path / unheard_of["run_id"] / "plan.json", scenario=UNHEARD_OF)
     _changed(tmp_path / not_as_staged["run_id"] / "history.json", staging=["the pause was not confirmed"])
     for run in (failed, interrupted):

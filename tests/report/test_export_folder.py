@@ -42,13 +42,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("data/claims.csv", "data/reference/campaign.json", "README.md"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("committed\n")
-    replace_export(root / "figures", OURS, {"claims.md": (b"committed\n", ())})
+    replace_export(root / "figures", OURS, {}, {"claims.md": (b"committed\n", ())})
     return root
 
 
 def earlier(folder: Path, **more: str) -> Path:
     """An export of another campaign, with a file that no export of this one has; `more` are files of somebody else."""
-    replace_export(folder, OURS, {"claims.md": (b"earlier\n", ("one",)), "hazards.html": (b"earlier\n", ("two",))})
+    replace_export(folder, OURS, {}, {"claims.md": (b"earlier\n", ("one",)), "hazards.html": (b"earlier\n", ("two",))})
     for name, words in more.items():
         (folder / name).write_text(words)
     return folder
@@ -241,7 +241,7 @@ def test_a_folder_that_is_read_only_is_one_clear_message(tmp_path: Path, passabl
         before = snapshot(tmp_path)
         refuse_foreign(target)
         with as_somebody_without_rights(), pytest.raises(ReportError, match=r"Permission denied.*choose a folder"):
-            replace_export(target, OURS, {"claims.md": (b"new\n", ())})
+            replace_export(target, OURS, {}, {"claims.md": (b"new\n", ())})
         assert snapshot(tmp_path) == before
 
 
@@ -249,7 +249,7 @@ def test_what_was_added_to_an_export_goes_with_it(tiny: CampaignFolder, tmp_path
     export(tiny, tmp_path)
     add_to_export(tmp_path, [note(tmp_path, "comparison.ipynb") / "comparison.ipynb"], ["redis-uncontended-01"])
     manifest = json.loads((tmp_path / MANIFEST).read_text())
-    assert [one["runs"] for one in manifest["files"] if one["file"] == "comparison.ipynb"] == [["redis-uncontended-01"]]
+    assert [one["runs"] for one in manifest["files"] if one["file"] == "comparison.ipynb"] == [["all of load"]]
     export(tiny, tmp_path)
     assert not (tmp_path / "comparison.ipynb").exists()
 

@@ -15,6 +15,7 @@ from bench.report.markdown import results_markdown
 from bench.report.notebook import HAZARD_NOTEBOOK, render_hazard_notebook, render_notebook
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
+from tests.report.ranges import expanded
 from tests.report.test_export import FILES
 
 ROOT = project_root()
@@ -44,7 +45,11 @@ def exported(synthetic: Path, folder: HazardFolder, tmp_path_factory: pytest.Tem
 def test_the_files_of_hazards_are_added_and_name_their_runs(exported: Path) -> None:
     manifest = json.loads((exported / MANIFEST).read_text())
     assert manifest["hazards"] == {"campaign_id": records.CAMPAIGN, "git_commit": "0123456789ab"}
-    runs = {entry["file"]: entry["runs"] for entry in manifest["files"]}
+    every = {f"all of {name}": ranges for name, ranges in manifest["runs"].items()}
+    runs = {
+        entry["file"]: [run for told in entry["runs"] for one in every.get(told, [told]) for run in expanded(one)]
+        for entry in manifest["files"]
+    }
     for entry in manifest["files"]:
         assert entry["sha256"] == hashlib.sha256((exported / entry["file"]).read_bytes()).hexdigest()
     assert runs["hazard_timeline.svg"] == ["page-scenario-redis-01"]

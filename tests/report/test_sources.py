@@ -1,10 +1,9 @@
-"""The pages that make the claims are cited by their titles, in every file that a reader may open."""
+"""No file that a reader may open has a name of our own for a page: each is cited by its title."""
 
 import re
 
 import pytest
 
-from bench.analysis.claims import load_claims, load_seed_table, sources
 from bench.analysis.places import project_root
 
 ROOT = project_root()
@@ -32,17 +31,3 @@ def test_no_page_has_an_internal_name(place: str) -> None:
     assert files
     found = {str(one.relative_to(ROOT)): _INTERNAL.findall(one.read_text(encoding="utf-8")) for one in files}
     assert {name: words for name, words in found.items() if words} == {}
-
-
-@pytest.mark.parametrize("title", sources(load_claims()))
-@pytest.mark.parametrize(
-    "name", ["docs/results.md", "figures/claims.md", "figures/claims.csv", "figures/comparison.html"]
-)
-def test_every_page_is_cited_by_its_title_where_its_claims_stand(name: str, title: str) -> None:
-    assert title in (ROOT / name).read_text(encoding="utf-8")
-
-
-def test_the_glance_names_the_page_whose_comparison_it_repeats() -> None:
-    (title,) = {cell.source for cell in load_seed_table()}
-    for name in ("docs/results.md", "figures/comparison.md", "figures/comparison.html"):
-        assert f"what \u201c{title}\u201d claims" in (ROOT / name).read_text(encoding="utf-8")

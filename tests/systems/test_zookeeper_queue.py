@@ -109,7 +109,8 @@ from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.wait import Wait
 from bench.systems.zookeeper.lock import ZooKeeperLock
-client = ZooKeeperLock.open(Endpoint((("127.0.0.1", int(sys.argv[1])),)), ClientOptions(ttl_ms=4_000, call_timeout_ms=500))
+endpoint = Endpoint((("127.0.0.1", int(sys.argv[1])),))
+client = ZooKeeperLock.open(endpoint, ClientOptions(ttl_ms=4_000, call_timeout_ms=500))
 client.acquire(sys.argv[2], 4_000, 0, Wait("try"))
 answer = client._session.kazoo.handler.async_result()
 answer._condition.acquire()  # an exception struck here, before the `with` had begun that would unlock it

@@ -145,11 +145,8 @@ def run_ids(rows: Iterable[TrialRow]) -> tuple[str, ...]:
 
 def hazard_runs(folder: HazardFolder) -> tuple[HazardRun, ...]:
     """Every run that was started, in planned order. Raises StoreError for a damaged file."""
-    return tuple(
-        _run(plan, folder.run(plan.run_id))
-        for plan in folder.campaign.runs
-        if (folder.path / plan.run_id / "plan.json").exists()
-    )
+    runs = ((plan, folder.run(plan.run_id)) for plan in folder.campaign.runs)
+    return tuple(_run(plan, run) for plan, run in runs if run.has("plan"))
 
 
 def _run(plan: HazardPlan, folder: HazardRunFolder) -> HazardRun:

@@ -1,0 +1,166 @@
+"""A campaign that is committed or handed on: a handful of files instead of a folder for each run.
+
+    campaign.json, environment.json, ...   as they were
+    runs.parquet                           every run's records (`bench.records.packed_runs`)
+    events.parquet                         every run's events, of a campaign of load; a third of their size
+
+`python -m bench.records.packed FROM TO` packs a campaign of either kind, without its logs; `--unpack` undoes it.
+
+A row of a run's events has four instants of its operation, of which one is new and three lie just behind it. So the
+packed form has the gap to the operation before, and three lengths; their bytes are stored apart (all high bytes
+together), since low bytes are noise and high ones are not. Instants are rounded down to one grid of 100 ns: what came
+first stays first, and what did not overlap does not. That is less than a hundredth of the quickest operation here, and
+all that a run's own record says was computed before. There is a row group for each run, in the order of the ids in the
+file's metadata.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.records.packed_runs import PHASES, RUNS_FILE, write_packed_runs
+from bench.records.schema import EVENT_COLUMNS
+from bench.records.store import AnyRunFolder, CampaignFolder, HazardFolder, RunFolder, StoreError, is_file
+
+GRID_NS = 100
+_RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
+_INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns")
+_LENGTHS = ("gap", "late", "wait", "held")
+_WHOLE = ("client", "key", "token")
+_WORDS = ("outcome", "released")
+_NOT_HELD = -1
+_LEVEL = 19
+
+AnyCampaignFolder = CampaignFolder | HazardFolder
+_Integers = npt.NDArray[np.int64]
+
+
+def events_table(path: Path) -> pa.Table:
+    """The events of a run by the columns of `EVENT_COLUMNS`: from its own file, or from its packed campaign's.
+
+    Raises OSError or ValueError.
+    """
+    of_campaign = path.parent.parent / path.name
+    table = pq.read_table(path) if path.exists() or not of_campaign.exists() else _part(of_campaign, path.parent.name)
+    missing = [name for name in EVENT_COLUMNS if name not in table.column_names]
+    if missing:
+        raise ValueError(f"{path} has no column {', '.join(missing)}")
+    return table
+
+
+def pack_campaign(source: AnyCampaignFolder, target: Path) -> None:
+    """Copy a campaign, packed or not, into a folder that does not exist yet. Raises StoreError, OSError or ValueError.
+
+    Every run that was measured must have its events: without them no check of it can be repeated.
+    """
+    _begin(source, target)
+    runs = list(source.runs())
+    write_packed_runs(target / RUNS_FILE, ((run.path.name, _records(run)) for run in runs))
+    if isinstance(source, CampaignFolder):
+        _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
+
+
+def unpack_campaign(source: AnyCampaignFolder, target: Path) -> None:
+    """Copy a campaign into a folder for each run, each record a file of its own. Raises as `pack_campaign` does."""
+    _begin(source, target)
+    for run in source.runs():
+        folder = target / run.path.name
+        folder.mkdir()
+        for phase, text in _records(run).items():
+            (folder / f"{phase}.json").write_text(text, encoding="utf-8")
+        if isinstance(run, RunFolder) and run.has(run.measurement):
+            pq.write_table(events_table(run.events_path), folder / run.events_path.name)
+
+
+def _begin(source: AnyCampaignFolder, target: Path) -> None:
+    if target.exists():
+        raise StoreError(f"{target} exists: name a folder that does not")
+    target.mkdir(parents=True)
+    for path in sorted(source.path.glob("*.json")):
+        shutil.copyfile(path, target / path.name)
+
+
+def _records(run: AnyRunFolder) -> Mapping[str, str]:
+    return {phase: run.text(phase).decode() for phase in PHASES if run.has(phase)}
+
+
+def _pack_events(runs: list[RunFolder], folder: Path) -> None:
+    words = pa.dictionary(pa.int8(), pa.string())
+    schema = pa.schema(
+        [*((name, pa.int64()) for name in (*_WHOLE, *_LENGTHS)), *((name, words) for name in _WORDS)],
+        metadata={_RUNS: json.dumps([run.path.name for run in runs])},
+    )
+    with pq.ParquetWriter(
+        folder / "events.parquet",
+        schema,
+        compression="zstd",
+        compression_level=_LEVEL,
+        use_dictionary=list(_WORDS),
+        column_encoding={
+            **dict.fromkeys(_LENGTHS, "BYTE_STREAM_SPLIT"),
+            **dict.fromkeys(_WHOLE, "DELTA_BINARY_PACKED"),
+        },
+    ) as writer:
+        for run in runs:
+            packed = _packed(events_table(run.events_path))
+            writer.write_table(packed.cast(schema), row_group_size=max(1, len(packed)))
+
+
+def _packed(table: pa.Table) -> pa.Table:
+    intended, started, acquired, released = (_integers(table, name) // GRID_NS for name in _INSTANTS)
+    held = np.where(_integers(table, "released_ns") > 0, released - acquired, _NOT_HELD)
+    lengths = (np.diff(intended, prepend=0), started - intended, acquired - started, held)
+    kept = {name: table[name] for name in (*_WHOLE, *_WORDS)}
+    columns = kept | dict(zip(_LENGTHS, lengths, strict=True))
+    return pa.table({name: columns[name] for name in (*_WHOLE, *_LENGTHS, *_WORDS)})
+
+
+def _part(of_campaign: Path, run_id: str) -> pa.Table:
+    file = pq.ParquetFile(of_campaign)
+    runs = json.loads((file.schema_arrow.metadata or {}).get(_RUNS, "[]"))
+    if run_id not in runs:
+        raise FileNotFoundError(f"{of_campaign} has no events of {run_id}")
+    return _unpacked(file.read_row_group(runs.index(run_id)))
+
+
+def _unpacked(table: pa.Table) -> pa.Table:
+    gap, late, wait, held = (_integers(table, name) for name in _LENGTHS)
+    intended = np.cumsum(gap)
+    started = intended + late
+    acquired = started + wait
+    released = np.where(held == _NOT_HELD, 0, acquired + held)
+    instants = dict(zip(_INSTANTS, (intended, started, acquired, released), strict=True))
+    return pa.table({name: instants[name] * GRID_NS if name in instants else table[name] for name in EVENT_COLUMNS})
+
+
+def _integers(table: pa.Table, name: str) -> _Integers:
+    values: _Integers = table[name].to_numpy().astype(np.int64)
+    return values
+
+
+def _main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.records.packed", description="Pack a campaign's folder.")
+    parser.add_argument("source", type=Path, help="a campaign's folder")
+    parser.add_argument("target", type=Path, help="a folder that does not exist yet")
+    parser.add_argument("--unpack", action="store_true", help="the other way: a folder for each run")
+    asked = parser.parse_args(arguments)
+    hazards = is_file(asked.source / HazardFolder.plan_file)
+    source = HazardFolder(asked.source) if hazards else CampaignFolder(asked.source)
+    try:
+        (unpack_campaign if asked.unpack else pack_campaign)(source, asked.target)
+    except (StoreError, OSError, ValueError) as refused:
+        parser.exit(1, f"{refused}\n")
+    size_bytes = sum(path.stat().st_size for path in asked.target.rglob("*") if path.is_file())
+    print(f"{asked.target}: {size_bytes / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])
