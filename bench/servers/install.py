@@ -33,7 +33,6 @@ def install_missing(
     lacking = [spec for spec in specs if isinstance(supervisor.source(spec), Missing)]
     debian = dict.fromkeys(package for spec in lacking for package in spec.debian_packages)
     npm = dict.fromkeys(package for spec in lacking for package in spec.npm_packages)
-    # Even for no package: apt may have been cut off when the programs were there and their services not yet disabled.
     install(tuple(debian), ask=ask, say=say, progress=progress)
     npm_install(supervisor.home / "npm", tuple(npm), ask=ask, say=say, progress=progress)
     for spec in lacking:
