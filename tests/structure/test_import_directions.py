@@ -31,8 +31,9 @@ MAY_IMPORT = {
     "errors": set(),
     "__init__": set(),
 }
-# Names and titles of systems: what tables need and records do not repeat. The registry imports no client library.
-ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report"}}
+# Which systems there are, and what each states of itself: names, titles, looks, sets of servers. All rooms ask it
+# instead of naming a system. The registry imports no client library.
+ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report", "servers"}}
 LOAD_ONLY = {"locust", "gevent"}
 # gRPC must be initialised for gevent before the first channel: the etcd adapter does it where gevent is there already.
 GUARDED = {BENCH / "systems/etcd/grpc_under_gevent.py"}

@@ -29,9 +29,9 @@ from gevent import _config as gevent_config
 
 from bench.load.endpoints import endpoint_of
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SERVER_SETS, endpoint_from_url
+from bench.servers.settings import endpoint_from_url
 from bench.servers.surroundings import NameInDoubt
-from bench.systems.registry import SYSTEMS, System
+from bench.systems.registry import SERVER_SETS, SYSTEMS, System
 from tests.certificates import Authority
 from tests.conformance.together import Running
 from tests.systems.connecting import ENDED_WITHIN_MS, LOCKS, SSL_REQUEST, connect

@@ -24,8 +24,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SERVER_SETS, SettingsError, endpoint_from_url
+from bench.servers.settings import SettingsError, endpoint_from_url
 from bench.systems.base import ClientOptions
+from bench.systems.registry import SERVER_SETS
 from tests.certificates import Authority, rsa_pair
 from tests.commands.command import LOCKBENCH, environment_of
 from tests.conformance.together import Running
