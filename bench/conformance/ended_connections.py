@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from bench.conformance.bounds import AT_ONCE_MS, NOTICED_WITHIN_MS, OVERRUN_MS
+from bench.conformance.harness import Harness, eventually, let_pass, now_ms
+from bench.conformance.links import CLEAN_UP_CALLS, warm
+from bench.conformance.together import Running
 from bench.systems.base import Grant, Outcome, Refusal
-from tests.conformance.bounds import AT_ONCE_MS, NOTICED_WITHIN_MS, OVERRUN_MS
-from tests.conformance.harness import Harness, eventually, let_pass, now_ms
-from tests.conformance.links import CLEAN_UP_CALLS, warm
-from tests.conformance.together import Running
 
 
 def check_a_connection_ended_while_idle_costs_nothing(bench: Harness) -> None:

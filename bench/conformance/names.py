@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from bench.conformance.bounds import AT_ONCE_MS
+from bench.conformance.harness import Harness, must_be_a_mistake
 from bench.systems.base import Outcome, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS
-from tests.conformance.harness import Harness, must_be_a_mistake
 
 ODD_KEYS = {
     "slashes": "a/b/c",

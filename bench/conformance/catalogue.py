@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterable
 from types import ModuleType
 
-from bench.systems.base import Capabilities
-from bench.systems.registry import System
-from tests.conformance import (
+from bench.conformance import (
     ended_connections,
     exclusion,
     finality,
@@ -20,8 +18,10 @@ from tests.conformance import (
     tokens,
     waiting,
 )
-from tests.conformance.bounds import FAR_ROUND_TRIP_MS
-from tests.conformance.harness import Harness
+from bench.conformance.bounds import FAR_ROUND_TRIP_MS
+from bench.conformance.harness import Harness
+from bench.systems.base import Capabilities
+from bench.systems.registry import System
 
 Check = Callable[[Harness], None]
 _ENDINGS: tuple[ModuleType, ...] = (links, ended_connections, silent_connections)
@@ -98,7 +98,7 @@ PER_GRANT = frozenset(
 
 def has_wire(system: System) -> bool:
     """Whether there is a wire to its store: a network, or the in-process stand-in of `faulty`."""
-    return system.servers_path is not None or system.folder == "faulty"
+    return system.servers_path is not None or "planted" in system.tags
 
 
 def why_not(check: str, system: System) -> str | None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
+from bench.conformance.actors import Actor
+from bench.conformance.bounds import AT_ONCE_MS, LONG_TTL_MS, OVERRUN_MS, PATIENCE_MS
+from bench.conformance.harness import Harness, eventually, let_pass, now_ms
+from bench.conformance.interrupted import ended_by
+from bench.conformance.together import Running
 from bench.systems.base import LockClient, Outcome, Refusal, Released
 from bench.systems.memory import store
-from tests.conformance.actors import Actor
-from tests.conformance.bounds import AT_ONCE_MS, LONG_TTL_MS, OVERRUN_MS, PATIENCE_MS
-from tests.conformance.harness import Harness, eventually, let_pass, now_ms
-from tests.conformance.together import Running
-from tests.interrupted import ended_by
 
 SEED = 20_261_128
 INSTANTS = 5  # of each situation, for each way of waiting and each way of being ended

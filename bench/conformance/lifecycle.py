@@ -2,12 +2,12 @@
 
 import pytest
 
+from bench.conformance.bounds import AT_ONCE_MS, OVERRUN_MS
+from bench.conformance.harness import Harness
+from bench.conformance.together import Running
 from bench.servers.endpoint import Endpoint
 from bench.servers.ports import free_ports
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal
-from tests.conformance.bounds import AT_ONCE_MS, OVERRUN_MS
-from tests.conformance.harness import Harness
-from tests.conformance.together import Running
 
 
 def check_closed_client_refuses(bench: Harness) -> None:

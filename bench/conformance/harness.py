@@ -10,15 +10,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from bench.servers.endpoint import Endpoint
-from bench.systems.base import Capabilities, ClientOptions, Grant, LockClient, Outcome, Refusal
-from bench.systems.clock import SYSTEM_CLOCK, Clock
-from bench.systems.registry import System
-from bench.systems.sole_use import ClientMisuse
-from bench.systems.wait import Wait
-from tests.conformance import entries
-from tests.conformance.actors import Actor, LocalActor, ProcessActor
-from tests.conformance.bounds import (
+from bench.conformance.actors import Actor, LocalActor, ProcessActor
+from bench.conformance.bounds import (
     BAD_WIRE_CALL_MS,
     LAPSE_SLACK_MS,
     LONG_TTL_MS,
@@ -26,14 +19,18 @@ from tests.conformance.bounds import (
     PATIENCE_MS,
     SHORT_TTL_MS,
 )
-from tests.conformance.script import endpoint_as_values
-from tests.conformance.together import together
-from tests.conformance.wires import LinkWire, Wire
+from bench.conformance.script import endpoint_as_values
+from bench.conformance.together import together
+from bench.conformance.wires import LinkWire, Wire
+from bench.servers.endpoint import Endpoint
+from bench.systems.base import Capabilities, ClientOptions, Grant, LockClient, Outcome, Refusal
+from bench.systems.clock import SYSTEM_CLOCK, Clock
+from bench.systems.registry import System
+from bench.systems.sole_use import ClientMisuse
+from bench.systems.wait import Wait
 
 T = TypeVar("T")
 TRY = Wait("try")
-# Limits within one call that an adapter sets for itself, lifted for checks on a slow wire.
-_PATIENCE = {"redlock": {"node_timeout_ms": "3000"}}
 _RUN = uuid.uuid4().hex[:6]
 _COUNT = itertools.count(1)
 
@@ -109,7 +106,7 @@ class Harness:
     ) -> LockClient:
         """A client of the system, through a wire if one is given; `patient`: without the adapter's own call limits."""
         if patient:
-            variant = {**_PATIENCE.get(self.system.folder, {}), **variant}
+            variant = {**self.system.patient_variant, **variant}
         options = ClientOptions(
             client=client or f"c{next(_COUNT)}-{_RUN}",
             ttl_ms=ttl_ms,
@@ -136,7 +133,7 @@ class Harness:
         if self.system.servers_path is None:
             wire: Wire = LinkWire(self.endpoint, self.round_trip_ms)
         else:
-            from tests.conformance.proxy_wire import ProxyWire  # only the real systems need the proxy
+            from bench.conformance.proxy_wire import ProxyWire  # only the real systems need the proxy
 
             wire = ProxyWire(self.endpoint, self.round_trip_ms)
         self._stack.callback(wire.close)
@@ -182,7 +179,7 @@ class Harness:
 
     def entries(self, key: str) -> list[str]:
         """What the servers themselves store for a key: its holder and its queue."""
-        return entries.entries(self.system, self.endpoint, key)
+        return self.system.leftovers(self.endpoint, key)
 
     def must_be_held(self, key: str, by: str) -> None:
         """Fail unless a stranger's try finds the key busy."""
@@ -213,7 +210,7 @@ def must_be_a_mistake(call: Callable[[], object], what: str) -> None:
     raise AssertionError(f"{what} was not refused as a mistake of the caller: {answer!r}")
 
 
-def eventually(question: Callable[[], T], within_ms: float, otherwise: str) -> T:
+def eventually(question: Callable[[], T | None], within_ms: float, otherwise: str) -> T:
     """Ask until the answer is true, and return it. AssertionError with `otherwise` when the time is up."""
     until_ms = now_ms() + within_ms
     while True:

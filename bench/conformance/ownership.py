@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from bench.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS
+from bench.conformance.harness import TRY, Harness, let_pass, must_be_a_mistake, now_ms
 from bench.systems.base import Grant, Outcome, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS
-from tests.conformance.harness import TRY, Harness, let_pass, must_be_a_mistake, now_ms
 
 
 def _says_lost(answer: object, what: str) -> None:

@@ -1,10 +1,10 @@
 """Clients whose servers are slow, late, or partly absent."""
 
+from bench.conformance.bounds import AT_ONCE_MS, BAD_WIRE_CALL_MS, LONG_TTL_MS, OVERRUN_MS, PATIENCE_MS
+from bench.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
+from bench.conformance.links import CLEAN_UP_CALLS, warm
+from bench.conformance.together import Running
 from bench.systems.base import Grant, Outcome, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS, BAD_WIRE_CALL_MS, LONG_TTL_MS, OVERRUN_MS, PATIENCE_MS
-from tests.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
-from tests.conformance.links import CLEAN_UP_CALLS, warm
-from tests.conformance.together import Running
 
 
 def check_slow_acquire_is_not_stale(bench: Harness) -> None:

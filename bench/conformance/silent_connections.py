@@ -6,13 +6,13 @@ that probes its connections can tell, and it has a share of the lease for it.
 
 from functools import partial
 
+from bench.conformance.bounds import OVERRUN_MS
+from bench.conformance.ended_connections import must_be_renewed
+from bench.conformance.harness import Harness, eventually, let_pass, now_ms
+from bench.conformance.links import CLEAN_UP_CALLS, warm
+from bench.conformance.together import Running
+from bench.conformance.wires import Wire
 from bench.systems.base import Grant, LockClient
-from tests.conformance.bounds import OVERRUN_MS
-from tests.conformance.ended_connections import must_be_renewed
-from tests.conformance.harness import Harness, eventually, let_pass, now_ms
-from tests.conformance.links import CLEAN_UP_CALLS, warm
-from tests.conformance.together import Running
-from tests.conformance.wires import Wire
 
 
 def check_silent_connections_are_replaced(bench: Harness) -> None:

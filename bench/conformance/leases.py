@@ -2,10 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from bench.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS, PATIENCE_MS, ROUNDING_MS
+from bench.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
+from bench.conformance.together import Running
 from bench.systems.base import Grant, Refusal
-from tests.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS, PATIENCE_MS, ROUNDING_MS
-from tests.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
-from tests.conformance.together import Running
 
 
 def check_crashed_holder_keeps_its_lease_and_no_longer(bench: Harness) -> None:

@@ -3,10 +3,10 @@
 import threading
 from functools import partial
 
+from bench.conformance.bounds import AT_ONCE_MS, OVERRUN_MS, PATIENCE_MS, ROUNDING_MS
+from bench.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
+from bench.conformance.together import Running
 from bench.systems.base import LockClient, Outcome, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS, OVERRUN_MS, PATIENCE_MS, ROUNDING_MS
-from tests.conformance.harness import TRY, Harness, eventually, let_pass, now_ms
-from tests.conformance.together import Running
 
 
 def check_try_on_a_held_key_is_busy_at_once(bench: Harness) -> None:

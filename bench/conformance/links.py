@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from bench.conformance.bounds import AT_ONCE_MS, BAD_WIRE_CALL_MS, LAPSE_SLACK_MS, OVERRUN_MS, PATIENCE_MS
+from bench.conformance.harness import Harness, eventually, let_pass, now_ms
+from bench.conformance.together import Running
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS, BAD_WIRE_CALL_MS, LAPSE_SLACK_MS, OVERRUN_MS, PATIENCE_MS
-from tests.conformance.harness import Harness, eventually, let_pass, now_ms
-from tests.conformance.together import Running
 
 # Several calls may each run into the call timeout while an acquire cleans up after itself.
 CLEAN_UP_CALLS = 4

@@ -1,12 +1,12 @@
 """A client in a process of its own, which can be killed or stopped: JSON lines in, JSON lines out.
 
-Run as `python -m tests.conformance.actor` from the repository's root.
+Run as `python -m bench.conformance.actor`.
 """
 
 import json
 import sys
 
-from tests.conformance.script import Script
+from bench.conformance.script import Script
 
 
 def main() -> None:

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from bench.conformance.bounds import BAD_WIRE_CALL_MS, OVERRUN_MS
+from bench.conformance.harness import Harness, let_pass
+from bench.conformance.links import CLEAN_UP_CALLS, warm
+from bench.conformance.together import Running
 from bench.systems.base import Grant, Outcome, Refusal, Released
 from bench.systems.clock import SystemClock
-from tests.conformance.bounds import BAD_WIRE_CALL_MS, OVERRUN_MS
-from tests.conformance.harness import Harness, let_pass
-from tests.conformance.links import CLEAN_UP_CALLS, warm
-from tests.conformance.together import Running
 
 
 class SleepyClock(SystemClock):
@@ -35,7 +35,7 @@ def check_suspended_holder_is_told(bench: Harness) -> None:
     let_pass(bench.short_ttl_ms)  # a session may be renewed, or a new one begun, in the background
     assert client.lost(grant), "a loss that was told was taken back"
     for name, call in (("renewal", client.renew), ("release", client.release)):
-        answer = call(grant)  # type: ignore[operator]
+        answer = call(grant)
         assert isinstance(answer, Refusal), f"a {name} after the loss was told succeeded: {answer}"
         assert answer.outcome is Outcome.LOST, f"a {name} after the loss was told said {answer}"
     assert client.lost(grant), "a loss that was told was taken back"

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.conformance.bounds import AT_ONCE_MS, LONG_TTL_MS, PATIENCE_MS
+from bench.conformance.harness import Harness, now_ms
+from bench.conformance.together import Running, together
 from bench.systems.base import LockClient, Refusal, Released
-from tests.conformance.bounds import AT_ONCE_MS, LONG_TTL_MS, PATIENCE_MS
-from tests.conformance.harness import Harness, now_ms
-from tests.conformance.together import Running, together
 
 
 def check_threads_exclude_each_other(bench: Harness) -> None:

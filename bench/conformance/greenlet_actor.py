@@ -1,6 +1,6 @@
 """An actor (see `actor.py`) under gevent, whose acquires can be ended by the kill of their greenlet.
 
-Run as `python -m tests.conformance.greenlet_actor` from the repository's root.
+Run as `python -m bench.conformance.greenlet_actor`.
 """
 
 from gevent import monkey
@@ -14,8 +14,8 @@ from typing import Any  # noqa: E402
 import gevent  # noqa: E402
 from gevent.fileobject import FileObject  # noqa: E402
 
-from tests.conformance.bounds import PATIENCE_MS  # noqa: E402
-from tests.conformance.script import Script  # noqa: E402
+from bench.conformance.bounds import PATIENCE_MS  # noqa: E402
+from bench.conformance.script import Script  # noqa: E402
 
 
 def main() -> None:

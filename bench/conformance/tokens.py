@@ -5,10 +5,10 @@ import threading
 import time
 from collections.abc import Callable
 
+from bench.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS, PATIENCE_MS
+from bench.conformance.harness import Harness
+from bench.conformance.together import together
 from bench.systems.base import LockClient, Released
-from tests.conformance.bounds import AT_ONCE_MS, LAPSE_SLACK_MS, PATIENCE_MS
-from tests.conformance.harness import Harness
-from tests.conformance.together import together
 
 GRANTS = 1_000
 CLIENTS = 8

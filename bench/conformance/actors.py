@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any, Protocol
 
-from tests.conformance.bounds import PATIENCE_MS
-from tests.conformance.script import Script
+from bench.conformance.bounds import PATIENCE_MS
+from bench.conformance.script import Script
 
-ROOT = Path(__file__).resolve().parents[2]
+# Whatever this process can import, an adapter from outside among it, its actors can.
+_PATH = {"PYTHONPATH": os.pathsep.join(path or os.curdir for path in sys.path)}
 
 
 class Actor(Protocol):
@@ -40,8 +40,8 @@ class ProcessActor:
 
     def __init__(self, module: str = "actor") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"tests.conformance.{module}"],
-            cwd=ROOT,
+            [sys.executable, "-m", f"bench.conformance.{module}"],
+            env={**os.environ, **_PATH},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
