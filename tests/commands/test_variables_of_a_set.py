@@ -21,7 +21,7 @@ from bench.servers.url import Secret
 from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 
 SPECS = {spec.name: spec for spec in server_sets(tuple(SYSTEMS.values()))}
-SYSTEM_OF = {entry.servers.name: entry for entry in reversed(SYSTEMS.values()) if entry.servers is not None}
+SYSTEM_OF = {entry.servers.name: entry for entry in reversed(tuple(SYSTEMS.values())) if entry.servers is not None}
 SECRETS = tuple(secret.upper() for secret in get_args(Secret))
 UNKNOWN = ("FIRST_PORT", "PASSWD", "PASS", "TOKEN", "HOST", "PORT", "TLS", "TLS_CAFILE", "SSL_CA", "CA", "DB", "X")
 HONOURED = {("postgres", "compose", "PASSWORD")}  # docker-compose.yml reads it as well
