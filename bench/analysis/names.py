@@ -1,15 +1,11 @@
-"""Titles, order and kinship of systems, from the registry's static entries. No adapter is imported here."""
+"""Titles, looks, order and kinship of systems, from the registry's static entries. No adapter is imported here."""
 
 from collections.abc import Mapping
+from functools import cache
 
-from bench.systems.registry import HEADLINE, SYSTEMS
+from bench.systems.registry import HEADLINE, SYSTEMS, Look
 
 EMULATOR_TAG = "emulator"
-
-# Durable sibling -> the system whose claims it shares: the claims do not say what they assume about durability.
-_SIBLING_OF: Mapping[str, str] = {
-    entry.durable_variant: name for name, entry in SYSTEMS.items() if entry.durable_variant is not None
-}
 
 
 def title(system: str, engine: str = "") -> str:
@@ -22,6 +18,11 @@ def title(system: str, engine: str = "") -> str:
 def tags(system: str) -> tuple[str, ...]:
     """The registry's tags, for a system that was not measured; a run records its own."""
     return SYSTEMS[system].tags if system in SYSTEMS else ()
+
+
+def look(system: str) -> Look | None:
+    """Its colour, marker and line; None where the registry has none."""
+    return SYSTEMS[system].look if system in SYSTEMS else None
 
 
 def headline() -> tuple[str, ...]:
@@ -37,4 +38,10 @@ def position(system: str) -> int:
 
 def claimed_as(system: str) -> str:
     """The system whose claims apply to this row: itself, or the one whose durable sibling it is."""
-    return _SIBLING_OF.get(system, system)
+    return _sibling_of().get(system, system)
+
+
+@cache
+def _sibling_of() -> Mapping[str, str]:
+    """Durable sibling -> the system whose claims it shares: claims do not say what they assume about durability."""
+    return {entry.durable_variant: name for name, entry in SYSTEMS.items() if entry.durable_variant is not None}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from bench.records.calibration import Bound, Line
+from bench.systems.registry import SYSTEMS
 
 MANY = 16  # clients
 
@@ -65,7 +66,10 @@ _SET_TWO = Load("redis-set", MANY, processes=2)
 _SET_ALONE = Load("redis-set", 1)
 _ROW = Load("postgres-row", MANY)
 _ROW_ALONE = Load("postgres-row", 1)
-COST_MS = {"redis": 0.18, "postgres-row": 0.45, "zookeeper": 1.8, "etcd": 1.8, "dynamodb": 3.0, "null": 0.06}
+# By system: the client's CPU for a lock pair that its registry entry promises.
+COST_MS = {
+    name: entry.client_cost_target_ms for name, entry in SYSTEMS.items() if entry.client_cost_target_ms is not None
+}
 
 WANTED: tuple[Wanted, ...] = (
     Wanted(

@@ -22,7 +22,7 @@ from bench.records.store import HazardFolder, HazardRunFolder, Store, StoreError
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import SYSTEMS, server_sets
+from bench.systems.registry import every_server_set
 
 # Actors mostly sleep; what they cost is their start. More lanes than this on two cores, and the waits for a processor
 # show in the hazard windows.
@@ -102,7 +102,7 @@ def _scenarios_of(plans: Iterable[HazardPlan]) -> Mapping[str, Scenario]:
 
 def _server_specs(plans: Iterable[HazardPlan], scenarios: Mapping[str, Scenario]) -> Sequence[ServerSpec]:
     wanted = {name for plan in plans for name in server_sets_of(plan, scenarios[plan.scenario])}
-    return [spec for spec in server_sets(tuple(SYSTEMS.values())) if spec.name in wanted]
+    return [spec for spec in every_server_set() if spec.name in wanted]
 
 
 class _Lanes:

@@ -33,14 +33,15 @@ def plan_hazards(
     repetitions: int | None,
     seed: int,
 ) -> HazardCampaign:
-    """The campaign. `systems` may hold `all`: those that each scenario names for the mode.
+    """The campaign. `systems` may hold `all`: those that each scenario chooses.
 
     `repetitions` None: as mode and scenario say. Raises LockbenchError for a system that no scenario is about.
     """
     about = dict.fromkeys(name for one in scenarios for name in one.systems)
     told = f"these scenarios are about {', '.join(about)}"
     for name in systems:
-        if name != "all" and system(name).name not in about:  # `system` raises for a name that does not exist
+        # `system` raises for a name that does not exist.
+        if name != "all" and not any(one.can_be_played_on(system(name).name) for one in scenarios):
             raise LockbenchError(f"nothing to play on {name}: {told}")
     cells = []
     for scenario in scenarios:
@@ -82,4 +83,6 @@ def plan_hazards(
 
 
 def _systems_of(scenario: Scenario, wanted: Sequence[str]) -> Sequence[str]:
-    return scenario.systems if "all" in wanted else [name for name in scenario.systems if name in wanted]
+    chosen = [name for name in scenario.systems if name in wanted or "all" in wanted]
+    named = [name for name in dict.fromkeys(wanted) if name != "all" and name not in chosen]
+    return chosen + [name for name in named if scenario.can_be_played_on(name)]

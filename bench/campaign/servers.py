@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.servers.spec import ServerSpec
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import SYSTEMS, server_sets
+from bench.systems.registry import every_server_set
 
 Progress = Callable[[str], None]
 _NOTE = "campaign-servers.json"  # in the home: server sets that a campaign started, with the identity of each
@@ -48,7 +48,7 @@ def _left_behind(note: Path, supervisor: Supervisor, specs: Sequence[ServerSpec]
     noted = _read(note)
     if not noted:
         return set()
-    every = server_sets(tuple(SYSTEMS.values()))
+    every = every_server_set()
     same: set[str] = set()
     for spec in every:
         told = [line.identity for line in supervisor.status([spec]) if line.problem is None]

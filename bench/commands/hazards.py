@@ -30,7 +30,9 @@ def list_scenarios(as_json: bool = typer.Option(False, "--json", help="Print the
 
     scenarios = choose_scenarios(["all"])
     if as_json:
-        print_json([one.model_dump(mode="json", include={"name", "title", "fault", "systems"}) for one in scenarios])
+        print_json(
+            [{"name": one.name, "title": one.title, "fault": one.fault, "systems": one.systems} for one in scenarios]
+        )
         return
     table = Table("scenario", "what happens", "fault", "systems")
     for one in scenarios:

@@ -7,11 +7,10 @@ from rich.table import Table
 
 from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.hazards.lab.guardian import kill_strays
-from bench.servers.settings import SERVER_SETS
 from bench.servers.spec import Missing, ServerSpec
 from bench.servers.state import HomeBusy
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import SYSTEMS, UnknownSystem, server_sets
+from bench.systems.registry import SERVER_SETS, SYSTEMS, UnknownSystem, every_server_set
 
 _NAMES = typer.Argument(None, help=f"Server sets: {', '.join(SERVER_SETS)}. Default: all of them.")
 _JSON = typer.Option(False, "--json", help="Print JSON for a script instead of a table for a person.")
@@ -28,13 +27,13 @@ def register(app: typer.Typer) -> None:
 
 def chosen_specs(names: list[str] | None) -> tuple[ServerSpec, ...]:
     """Server sets by their own or a system's name; all of them when none is named."""
-    every = server_sets(tuple(SYSTEMS.values()))
+    every = every_server_set()
     if not names or "all" in names:
         return every
     by_name = {spec.name: spec for spec in every}
     for entry in SYSTEMS.values():
-        if entry.servers is not None:
-            by_name.setdefault(entry.name, entry.servers)
+        if entry.server_set in by_name:
+            by_name.setdefault(entry.name, by_name[entry.server_set])
     unknown = [name for name in names if name not in by_name]
     if unknown:
         raise UnknownSystem(f"no servers {unknown[0]!r}: choose from {', '.join(spec.name for spec in every)}")
@@ -48,16 +47,20 @@ def doctor(as_json: bool = _JSON) -> None:
     """
     supervisor = Supervisor.default()
     rows = [_diagnosis(spec, supervisor) for spec in chosen_specs(None)]
+    serverless = [name for name, entry in SYSTEMS.items() if entry.server_set is None]
     if as_json:
         print_json([asdict(row) for row in rows])
     else:
         table = Table(title="Where each system's servers come from")
-        for column in ("servers", "nodes", "source", "what was found", "to install"):
+        for column in ("servers", "systems", "nodes", "source", "what was found", "to install"):
             table.add_column(column, overflow="fold")
         for row in rows:
             seen = row.version or (f"missing: {row.missing}" if row.missing else "")
-            table.add_row(row.servers, str(row.nodes), row.source or "none", seen, row.install or "")
+            table.add_row(
+                row.servers, ", ".join(row.systems), str(row.nodes), row.source or "none", seen, row.install or ""
+            )
         OUT.print(table)
+        OUT.print(f"need no servers: {', '.join(serverless)}", highlight=False)
     if any(row.source is None for row in rows):
         ERR.print("`lockbench servers` (or `make servers`) installs what is missing", highlight=False)
         raise typer.Exit(1)
@@ -68,6 +71,7 @@ class _Diagnosis:
     """One line of the doctor's table."""
 
     servers: str
+    systems: tuple[str, ...]  # rows of the tables that they serve
     nodes: int
     source: str | None  # None: nothing here can serve it
     version: str | None  # of the native programs, where they are
@@ -80,6 +84,7 @@ def _diagnosis(spec: ServerSpec, supervisor: Supervisor) -> _Diagnosis:
     found = spec.find()
     return _Diagnosis(
         servers=spec.name,
+        systems=tuple(name for name, entry in SYSTEMS.items() if entry.server_set == spec.name),
         nodes=len(spec.node_names),
         source=None if isinstance(source, Missing) else source,
         version=found.version if source == "native" and not isinstance(found, Missing) else None,

@@ -5,7 +5,10 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
 
     title, question    for people: what happens, and what the run answers
     fault              the fault it is about: pause, kill, partition, clock_jump, restart, failover, nodes, ... or none
-    systems            names of the registry, in the order of the table; what `all` means
+    systems            what `all` means. By what systems can do: {needs: {trait: true or false}}, all traits of it, see
+                       bench/hazards/traits.py; of the headline systems, less those of `without: [...]`, and with those
+                       of `also: [...]`; any other that has what is needed is played where it is named. Or, where the
+                       scenario is about one system itself: their names, in the order of the table
     claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
                        {resource_proxied: true} reaches the resource through one;
@@ -51,9 +54,9 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
         {sent: A, nodes: n}                wait until a request of A to so many servers (default: one) is held up on the
                                            way by a fault; {sent: A, to: resource}: one to the resource
         {repeat: n, steps: [...]}          all of these steps, n times over
-      Any step may have `when: {parameter: value or [values]}`, also with `system`, and `provided: {actor.verb: outcome
-      or [outcomes]}`, by what was answered before. Durations are "<number> ttl|ms|s", and "$name" is replaced by a
-      parameter wherever it stands.
+      Any step may have `when: {parameter: value or [values]}`, also with `system` and with traits, and
+      `provided: {actor.verb: outcome or [outcomes]}`, by what was answered before. Durations are "<number> ttl|ms|s",
+      and "$name" is replaced by a parameter wherever it stands.
 """
 
 import itertools
@@ -66,7 +69,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bench.errors import LockbenchError
+from bench.hazards.traits import TRAITS, traits_of
 from bench.records.hazards import Scalar
+from bench.systems.registry import HEADLINE, SYSTEMS
 
 FOLDER = Path(__file__).parent / "scenarios"
 _DURATION = re.compile(r"(?P<number>-?\d+(?:\.\d+)?) (?P<unit>ttl|ms|s)")
@@ -112,7 +117,7 @@ class Step(BaseModel):
 
     def applies(self, values: Mapping[str, Scalar]) -> bool:
         """Does `when` hold for these parameters (the system is one of them)?"""
-        return _holds(self.when, values)
+        return _holds(self.when, _with_traits(self.when, values))
 
     def called_for(self, outcomes: Mapping[str, str]) -> bool:
         """Does `provided` hold for what was answered so far, by actor and verb?"""
@@ -124,6 +129,26 @@ class Step(BaseModel):
         yield self
         for step in self.steps:
             yield from step.all_steps
+
+
+class Chosen(_Model):
+    """Systems by what they can do: the headline ones that have every trait needed, less some, and others beside."""
+
+    needs: dict[str, bool]
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _known(self) -> "Chosen":
+        if unknown := set(self.needs) - set(TRAITS):
+            raise ValueError(f"no trait {', '.join(sorted(unknown))}: choose from {', '.join(TRAITS)}")
+        return self
+
+    def fits(self, name: str) -> bool:
+        """Can the scenario be played on this system?"""
+        if name in self.also:
+            return True
+        return name not in self.without and _holds(self.needs, traits_of(name))
 
 
 class ActorPart(_Model):
@@ -157,7 +182,7 @@ class Scenario(_Model):
     title: str
     question: str
     fault: str
-    systems: tuple[str, ...]
+    about: Chosen | tuple[str, ...] = Field(alias="systems")
     claims: tuple[str, ...] = ()
     actors: dict[str, ActorPart]
     parameters: dict[str, Scalar]
@@ -181,7 +206,9 @@ class Scenario(_Model):
             raise ValueError("parameters need a ttl_ms")
         if self.search is not None and self.search.parameter not in self.parameters:
             raise ValueError(f"search: no parameter {self.search.parameter}")
-        known = {*self.parameters, "system"}
+        if clash := set(self.parameters) & set(TRAITS):
+            raise ValueError(f"parameters: {', '.join(sorted(clash))} is the name of a trait of systems")
+        known = {*self.parameters, "system", *TRAITS}
         places: dict[str, Mapping[str, object]] = {
             "quick": self.quick,
             "full": self.full,
@@ -213,6 +240,18 @@ class Scenario(_Model):
             for one in step.all_steps:
                 yield number, one
 
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Those that it is played on where none is named, in the order of the tables."""
+        if not isinstance(self.about, Chosen):
+            return self.about
+        chosen = {*self.about.also, *filter(self.about.fits, HEADLINE)}
+        return tuple(sorted(chosen, key=list(SYSTEMS).index))
+
+    def can_be_played_on(self, name: str) -> bool:
+        """Is there something to see on this system of the registry, be it played by default or only where named?"""
+        return self.about.fits(name) if isinstance(self.about, Chosen) else name in self.about
+
     def combinations(self, grid: Mapping[str, Sequence[Scalar]], system: str) -> Iterator[dict[str, Scalar]]:
         """Every combination of a run's grid that is played, over the defaults of this system."""
         defaults = {**self.parameters, **self.per_system.get(system, {})}
@@ -231,13 +270,20 @@ class Scenario(_Model):
 
     def _is_played(self, values: Mapping[str, Scalar]) -> bool:
         """Does a line of `where` hold, as far as these values go?"""
-        return not self.where or any(
-            _holds({name: wanted for name, wanted in when.items() if name in values}, values) for when in self.where
-        )
+        for when in self.where:
+            known = _with_traits(when, values)
+            if _holds({name: wanted for name, wanted in when.items() if name in known}, known):
+                return True
+        return not self.where
 
 
 def _but_mode(when: When) -> When:
     return {name: wanted for name, wanted in when.items() if name != "mode"}
+
+
+def _with_traits(when: Mapping[str, Any], values: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Parameters, and beside them the traits of the system where `when` asks for any."""
+    return values if set(TRAITS).isdisjoint(when) else {**traits_of(str(values["system"])), **values}
 
 
 def _holds(when: Mapping[str, Any], values: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What Locust loads: the user classes, and the wiring that gives them options and a recorder.
+"""What Locust loads: the user classes, one a system, and the wiring that gives them options and a recorder.
 
 A locustfile of your own may import from here and add to it:
 
@@ -8,28 +8,11 @@ A locustfile of your own may import from here and add to it:
 from locust import events  # isort: skip  # first: it patches the standard library before a client is imported
 
 from bench.load.sampled import sample_if_asked
-from bench.load.users import (
-    DynamoDBLockUser,
-    EtcdLockUser,
-    LockUser,
-    PostgresRowLockUser,
-    RedisLockUser,
-    RedlockLockUser,
-    SelectedLockUser,
-    ZooKeeperLockUser,
-)
+from bench.load.users import USER_CLASSES, LockUser, SelectedLockUser
 from bench.load.wiring import install
 
-__all__ = (
-    "DynamoDBLockUser",
-    "EtcdLockUser",
-    "LockUser",
-    "PostgresRowLockUser",
-    "RedisLockUser",
-    "RedlockLockUser",
-    "SelectedLockUser",
-    "ZooKeeperLockUser",
-)
+__all__ = ("LockUser", "SelectedLockUser", *USER_CLASSES)
 
+globals().update(USER_CLASSES)
 install(events)
 sample_if_asked(events)

@@ -1,4 +1,4 @@
-"""The clients as Locust users: one class for each headline system, and one that `--system` points at any system.
+"""The clients as Locust users: one class for each system, and one that `--system` points at any of them.
 
 In Locust's statistics the request type is the system and the name is the operation. Each outcome has a row of its own,
 so that a percentile of `acquire` is one of successes; in an open loop it counts from the intended instant. A lock that
@@ -13,7 +13,8 @@ scheduling about 10 µs. None of it lies between the clock reads of a latency.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic_ns
-from typing import ClassVar
+from types import new_class
+from typing import Any, ClassVar, cast
 
 from gevent import GreenletExit
 from locust import User, task
@@ -30,7 +31,7 @@ from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
 from bench.load.shown import ACQUIRE_NAMES, FAILURES, RELEASE_NAMES
 from bench.load.wiring import process_of
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
-from bench.systems.registry import System, system
+from bench.systems.registry import SYSTEMS, System, system
 
 _NO_ANSWER = frozenset({Outcome.UNKNOWN, Outcome.ERROR})
 _NO_CONTEXT: dict[str, object] = {}
@@ -42,7 +43,7 @@ class LockFailure(Exception):
 
 
 class LockUser(User):
-    """One client: acquire, hold, release, again and again. Subclasses name their system."""
+    """One client: acquire, hold, release, again and again. Subclasses name their system (see `USER_CLASSES`)."""
 
     abstract = True
     host = HOST
@@ -232,47 +233,23 @@ class SelectedLockUser(LockUser):
         return system(chosen)
 
 
-class RedisLockUser(LockUser):
-    """One Redis server: SET NX PX, fenced."""
-
-    system_name = "redis"
-
-
-class RedlockLockUser(LockUser):
-    """Redlock over five Redis servers."""
-
-    system_name = "redlock"
-
-
-class ZooKeeperLockUser(LockUser):
-    """Ephemeral sequential nodes on a ZooKeeper ensemble."""
-
-    system_name = "zookeeper"
+def _classes() -> Iterator[tuple[str, type[LockUser]]]:
+    """A class for each system of the registry, named after its adapter: RedisLockUser drives redis. A further row of
+    the same adapter is named after the row: RedisAofLockUser."""
+    taken: set[str] = set()
+    for entry in SYSTEMS.values():
+        name = f"{entry.client_path.rpartition(':')[2]}User"
+        if name in taken:
+            name = f"{entry.name.title().replace('-', '')}LockUser"
+        taken.add(name)
+        yield name, _class_of(name, entry)
 
 
-class EtcdLockUser(LockUser):
-    """A queue by create revision on an etcd cluster."""
+def _class_of(name: str, entry: System) -> type[LockUser]:
+    def fill(namespace: dict[str, Any]) -> None:
+        namespace.update(__module__=__name__, __doc__=f"{entry.title}.", system_name=entry.name)
 
-    system_name = "etcd"
-
-
-class PostgresRowLockUser(LockUser):
-    """SELECT ... FOR UPDATE on PostgreSQL."""
-
-    system_name = "postgres-row"
+    return cast(type[LockUser], new_class(name, (LockUser,), exec_body=fill))
 
 
-class DynamoDBLockUser(LockUser):
-    """Conditional updates through the DynamoDB API."""
-
-    system_name = "dynamodb"
-
-
-HEADLINE_USERS: tuple[type[LockUser], ...] = (
-    RedisLockUser,
-    RedlockLockUser,
-    ZooKeeperLockUser,
-    EtcdLockUser,
-    PostgresRowLockUser,
-    DynamoDBLockUser,
-)
+USER_CLASSES: Mapping[str, type[LockUser]] = dict(_classes())

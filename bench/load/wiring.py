@@ -236,15 +236,15 @@ def _narrow_user_classes(environment: Environment) -> None:
     """Without a class named on the command line, run SelectedLockUser alone: `--system` then says which system is
     driven.
 
-    Locust would run all classes side by side, six systems in one process, each measuring the others. Classes of the
+    Locust would run all classes side by side, every system in one process, each measuring the others. Classes of the
     user's own stay. A worker keeps every class: its master says how many of which to run.
     """
-    from bench.load.users import HEADLINE_USERS, SelectedLockUser
+    from bench.load.users import USER_CLASSES, SelectedLockUser
 
     named = environment.parsed_options is not None and environment.parsed_options.user_classes
     classes = environment.user_classes
     if not named and SelectedLockUser in classes:
-        classes[:] = [cls for cls in classes if cls not in HEADLINE_USERS]
+        classes[:] = [cls for cls in classes if cls not in USER_CLASSES.values()]
 
 
 def _on_test_start(environment: Environment, **_: object) -> None:

@@ -1,68 +1,35 @@
-"""How a system looks in every figure: one colour, marker and line style each, so that no figure leans on colour alone.
+"""How figures look: the house's settings, and the colour, marker and line of each system.
 
-Colours are those of Okabe and Ito (Color Universal Design, 2008), told apart under all common colour-vision
-deficiencies.
-A durable sibling has its system's colour, with a dashed line and hollow markers.
+No figure leans on colour alone. A system's look stands in its folder's `entries.py`.
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import matplotlib as mpl
 import matplotlib.style
-from matplotlib.typing import LineStyleType
+
+from bench.analysis import names
+from bench.systems.registry import DASHED, DOTTED, SOLID, Look
+
+__all__ = ("DASHED", "DOTTED", "MPLSTYLE", "MUTED", "SOLID", "SOURCE_GREYS", "Look", "house_style", "look")
 
 MPLSTYLE = Path(__file__).with_name("lockbench.mplstyle")
 
 MUTED = "#666666"  # captions and notes
 SOURCE_GREYS = ("#d4d4d4", "#bdbdbd", "#a3a3a3", "#888888", "#6e6e6e")  # one for each of the five pages, in their order
 
-SOLID: LineStyleType = "solid"
-DASHED: LineStyleType = (0, (4.0, 1.6))
-DOTTED: LineStyleType = (0, (1.2, 1.6))
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Colour, marker and line of one system; `hollow` markers are filled with white."""
-
-    colour: str
-    marker: str
-    line: LineStyleType = SOLID
-    hollow: bool = False
-
-    @property
-    def face(self) -> str:
-        return "white" if self.hollow else self.colour
-
-
-LOOKS: Mapping[str, Look] = MappingProxyType(
-    {
-        "redis": Look("#D55E00", "o"),
-        "redis-aof": Look("#D55E00", "o", DASHED, hollow=True),
-        "redlock": Look("#E69F00", "s"),
-        "redlock-aof": Look("#E69F00", "s", DASHED, hollow=True),
-        "zookeeper": Look("#009E73", "^"),
-        "etcd": Look("#0072B2", "D"),
-        "postgres-row": Look("#CC79A7", "v"),
-        "dynamodb": Look("#56B4E9", "P", DOTTED, hollow=True),
-        "memory": Look("#000000", "x", DOTTED),
-        "null": Look("#777777", "+", DOTTED),
-    }
-)
-
 _NEWCOMER_MARKERS = ("*", "X", "h", "p", "<", ">")
 _NEWCOMER_COLOURS = ("#000000", "#7A4FA3", "#8A6D00", "#4D4D4D")
 
 
 def look(system: str) -> Look:
-    """The look of a system. One that has no entry yet gets a fixed look from its name, the same in every figure."""
-    if system in LOOKS:
-        return LOOKS[system]
+    """The look of a system. One that states none gets a fixed look from its name, the same in every figure."""
+    own = names.look(system)
+    if own is not None:
+        return own
     dice = zlib.crc32(system.encode())
     return Look(
         _NEWCOMER_COLOURS[dice % len(_NEWCOMER_COLOURS)],

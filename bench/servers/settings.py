@@ -25,13 +25,14 @@ from bench.servers.endpoint import Endpoint
 from bench.servers.surroundings import check_names
 from bench.servers.tls import UnusableFile, check_files
 from bench.servers.url import Secret, UrlRules
+from bench.systems.registry import SERVER_SETS, is_server_set
 
-SERVER_SETS = ("redis", "redlock", "zookeeper", "etcd", "postgres", "dynamodb")
 _SECRETS: tuple[str, ...] = get_args(Secret)
 _TLS_FILES = tuple(name for name in _SECRETS if name.startswith("tls_"))
 _LAID_OVER = ("url", "source")  # fields of the file that the environment may replace
 _STARTED = ("native", "compose")  # sources of servers that are not the user's own
 _NAME, _SIX = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?", r"[0-9A-Fa-f:.]+"
+_OF_A_SET = re.compile(r"LOCKBENCH_([A-Z0-9]+)_(?:URL|SOURCE)")
 _ADDRESS = re.compile(rf"(?:(?P<name>{_NAME})|\[(?P<six>{_SIX})\]):(?P<port>[0-9]{{1,5}})")
 
 
@@ -78,7 +79,7 @@ class Settings(BaseModel):
     @classmethod
     def _known(cls, servers: Mapping[str, ServerSettings]) -> Mapping[str, ServerSettings]:
         for name in servers:
-            if name not in SERVER_SETS:
+            if not is_server_set(name):
                 raise ValueError(f"no servers {name!r}: choose from {', '.join(SERVER_SETS)}")
         return servers
 
@@ -112,7 +113,7 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
             raise SettingsError(f"{path} cannot be read: {broken}") from broken
     servers = tree.setdefault("servers", {})
     if isinstance(servers, dict):
-        for name in SERVER_SETS:
+        for name in _named_in(environment):
             told = {field: environment.get(variable(name, field)) for field in _LAID_OVER}
             if any(told.values()) and isinstance(servers.setdefault(name, {}), dict):
                 _lay_over(name, {field: value for field, value in told.items() if value}, servers[name])
@@ -126,6 +127,12 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
         raise SettingsError(f"{place}: {first['msg']}") from wrong
     settings._variables = frozenset(name for name, value in environment.items() if value)
     return settings
+
+
+def _named_in(environment: Mapping[str, str]) -> Iterable[str]:
+    """The server sets of which the environment says where they come from."""
+    named = [found[1].lower() for one in environment if (found := _OF_A_SET.fullmatch(one)) is not None]
+    return [name for name in dict.fromkeys(named) if is_server_set(name)]
 
 
 def variable(server_set: str, field: str) -> str:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
@@ -60,12 +60,43 @@ class Missing:
     install: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToldTime:
+    """What a server said of its own wall clock: it read `wall_ns`, or up to one grain later, at an instant after
+    `asked_ns`, which is the machine's wall time as `time.time_ns` tells it."""
+
+    asked_ns: int
+    wall_ns: int
+    grain_ns: int
+    told_by: str
+
+
 class NotReady(Exception):
     """The server does not answer yet; ask again until the deadline."""
 
 
 class WrongServer(LockbenchError):
     """Something answers on the port, and it is not the server that was started. Never retried."""
+
+
+class Replication(Protocol):
+    """How a server of a set gets a copy that may take its place. Each raises NotReady until it is so."""
+
+    @property
+    def spec(self) -> "ServerSpec":
+        """The copy, a set of one."""
+
+    def follow(self, replica: Node, primary: Node, through: tuple[str, int]) -> None:
+        """Make `replica` copy `primary`, which it reaches at the address `through`."""
+
+    def in_step(self, replica: Node, primary: Node) -> int:
+        """How far both have come; NotReady while the replica is behind."""
+
+    def promote(self, replica: Node) -> int:
+        """Make the replica a primary; return how far it had come."""
+
+    def forget_replicas(self, primary: Node) -> None:
+        """Undo what `follow` set at the primary."""
 
 
 class ServerSpec(ABC):
@@ -84,6 +115,11 @@ class ServerSpec(ABC):
     program_variable: ClassVar[str] = ""  # LOCKBENCH_<SET>_…, where one says which programs to start
     ready_within_s: ClassVar[float] = 30.0
     stop_signal: ClassVar[str] = "SIGTERM"
+    # What of a node's folder is lost with its disk; settings stay, a machine is set up anew from them. (): it keeps
+    # nothing on its disk. None: it cannot be started with an empty one, for the reason beside.
+    disk: ClassVar[tuple[str, ...] | None] = None
+    why_no_empty_disk: ClassVar[str] = "its spec does not say what a node keeps on its disk"
+    elects: ClassVar[bool] = False  # a majority of the nodes chooses the one that decides, and serves
 
     @abstractmethod
     def find(self) -> Found | Missing:
@@ -121,6 +157,23 @@ class ServerSpec(ABC):
         """Bring running servers to a variant (`{}`: the default) before a run; read it back. ValueError if unknown."""
         if variant:
             raise ValueError(f"{self.name} has no server variant {dict(variant)}")
+
+    @property
+    def quorum(self) -> int:
+        """How many nodes must run for any of them to serve."""
+        return len(self.node_names) // 2 + 1 if self.elects else 1
+
+    def leader(self, nodes: Sequence[Node]) -> str:
+        """The name of the node that decides, asked of `nodes`. Raises NotReady while there is none."""
+        raise ValueError(f"the nodes of {self.name} have no leader: they know nothing of each other")
+
+    def replication(self) -> Replication | None:
+        """How a node gets a copy that can take its place; None: it has none here."""
+        return None
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        """Ask one private server for its wall clock; its log is at `log_path`. Raises OSError or ValueError."""
+        raise ValueError(f"servers of {self.name} have no way to tell their time")
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         """What the servers counted and timed of themselves since they started, summed over all nodes. `{}`: nothing.

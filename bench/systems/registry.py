@@ -1,171 +1,177 @@
-"""Every system of the bench, by name. A newcomer adds one folder and one entry here; see CONTRIBUTING.md.
+"""Every system of the bench, by name: its own, one line a folder, and those that packages from outside declare.
 
-Classes are named by their path and imported when first used: gRPC, kazoo and boto3 are costly to import, and under
-gevent they must be imported after patching.
+A package declares its systems by an entry point in the group `lockbench.systems` whose value is a tuple of `System`,
+like the ENTRIES of the folders here. They are looked for only when a name is asked for that is none of the bench's own,
+or when all systems are listed; what is broken is told once, by the name of its package, and left out.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
-from typing import cast
+from importlib.metadata import EntryPoint, entry_points
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
-from bench.systems.base import LockClient
+from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System
+
+__all__ = (
+    "DASHED",
+    "DOTTED",
+    "HEADLINE",
+    "PROBES",
+    "SERVER_SETS",
+    "SOLID",
+    "SYSTEMS",
+    "BrokenSystem",
+    "Look",
+    "System",
+    "UnknownSystem",
+    "every_server_set",
+    "is_server_set",
+    "server_sets",
+    "system",
+)
+
+# One line a folder, in the order of the tables.
+_FOLDERS = (
+    "redis",
+    "redlock",
+    "zookeeper",
+    "etcd",
+    "postgres_row",
+    "postgres_advisory",
+    "dynamodb",
+    "memory",
+    "null",
+    "faulty",
+)
+GROUP = "lockbench.systems"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_SET_NAME = re.compile(r"[a-z][a-z0-9]*")  # part of the names of variables: LOCKBENCH_<SET>_URL
+_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_log = logging.getLogger("lockbench")
 
 
 class UnknownSystem(LockbenchError):
     """A name that the registry does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """One row of the tables: an adapter, the servers behind it, and the variant of either.
-
-    `default_wait` is how contended clients wait, best first for the system; it is part of a row's name in every table.
-    `server_variant` goes to `ServerSpec.configure` before each run, `client_variant` into `ClientOptions.variant`.
-    `headline` systems are what `all` means.
-    """
-
-    name: str
-    title: str
-    client_path: str
-    servers_path: str | None  # None: needs no server
-    default_wait: str
-    headline: bool = False
-    durable_variant: str | None = None  # the sibling row with durable writes, measured beside this one
-    client_variant: Mapping[str, str] = field(default_factory=dict)
-    server_variant: Mapping[str, str] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-
-    @property
-    def client_class(self) -> type[LockClient]:
-        return cast(type[LockClient], _load(self.client_path))
-
-    @property
-    def servers(self) -> ServerSpec | None:
-        if self.servers_path is None:
-            return None
-        return cast(type[ServerSpec], _load(self.servers_path))()
-
-    @property
-    def folder(self) -> str:
-        return self.client_path.split(".")[2]
+def _own() -> Iterator[tuple[tuple[System, ...], tuple[System, ...]]]:
+    for folder in _FOLDERS:
+        module = import_module(f"bench.systems.{folder}.entries")
+        yield module.ENTRIES, getattr(module, "PROBES", ())
 
 
-def _load(path: str) -> object:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
-
-
-def _system(folder: str, title: str, client: str, servers: str | None, **more: object) -> System:
-    """`client` is a class of the folder's lock.py, or `module:class` for one that lies elsewhere in the folder."""
-    name = cast(str, more.pop("name", folder))
-    module, _, class_name = client.rpartition(":")
-    return System(
-        name=name,
-        title=title,
-        client_path=f"bench.systems.{folder}.{module or 'lock'}:{class_name}",
-        servers_path=f"bench.systems.{folder}.server:{servers}" if servers else None,
-        **more,  # type: ignore[arg-type]
-    )
-
-
-_ENTRIES = (
-    _system(
-        "redis", "Redis", "RedisLock", "RedisServers",
-        default_wait="poll-5ms-j20", headline=True, durable_variant="redis-aof",
-    ),
-    _system(
-        "redis", "Redis, appendfsync always", "RedisLock", "RedisServers", name="redis-aof",
-        default_wait="poll-5ms-j20", server_variant={"durability": "always"},
-    ),
-    _system(
-        "redis", "Redis, INCR then SET", "variants:NaiveFenceRedisLock", "RedisServers", name="redis-naive-fence",
-        default_wait="poll-5ms-j20", tags=("unsound token",),
-    ),
-    _system(
-        "redis", "Redis, plain DEL", "variants:PlainDeleteRedisLock", "RedisServers", name="redis-plain-delete",
-        default_wait="poll-5ms-j20", tags=("unsound release",),
-    ),
-    _system(
-        "redlock", "Redlock", "RedlockLock", "RedlockServers",
-        default_wait="poll-5ms-j20", headline=True, durable_variant="redlock-aof",
-    ),
-    _system(
-        "redlock", "Redlock, appendfsync always", "RedlockLock", "RedlockServers", name="redlock-aof",
-        default_wait="poll-5ms-j20", server_variant={"durability": "always"},
-    ),
-    _system("zookeeper", "ZooKeeper", "ZooKeeperLock", "ZooKeeperServers", default_wait="watch", headline=True),
-    _system(
-        "zookeeper", "ZooKeeper, sequence number as token", "SequenceTokenZooKeeperLock", "ZooKeeperServers",
-        name="zookeeper-sequence-token", default_wait="watch", tags=("unsound token",),
-    ),
-    _system("etcd", "etcd", "EtcdLock", "EtcdServers", default_wait="watch", headline=True),
-    _system(
-        "postgres_row", "Postgres row", "PostgresRowLock", "PostgresServers",
-        name="postgres-row", default_wait="block", headline=True,
-    ),
-    _system(
-        "postgres_row", "Postgres row, sequence without a guard", "variants:UnguardedPostgresRowLock",
-        "PostgresServers", name="postgres-row-unguarded", default_wait="block", tags=("unsound token",),
-    ),
-    _system(
-        "postgres_row", "Postgres row, counter in the row", "variants:CounterTokenPostgresRowLock",
-        "PostgresServers", name="postgres-row-counter", default_wait="block", tags=("unsound token",),
-    ),
-    _system(
-        "postgres_row", "Postgres row, transaction id as token", "variants:TransactionIdPostgresRowLock",
-        "PostgresServers", name="postgres-row-xid", default_wait="block", tags=("unsound token",),
-    ),
-    _system(
-        "postgres_advisory", "Postgres advisory lock", "PostgresAdvisoryLock", "PostgresAdvisoryServers",
-        name="postgres-advisory", default_wait="block",
-    ),
-    _system(
-        "dynamodb", "DynamoDB API", "DynamoDBLock", "DynamoDBServers",
-        default_wait="poll-20ms-j20", headline=True, tags=("emulator",),
-    ),
-    _system(
-        "dynamodb", "DynamoDB API, client clock", "client_clock:ClientClockDynamoDBLock", "DynamoDBServers",
-        name="dynamodb-client-clock", default_wait="poll-20ms-j20", tags=("emulator",),
-    ),
-    _system("memory", "In-process mutex", "MemoryLock", None, default_wait="block", tags=("baseline",)),
-    _system("null", "Null (instrument floor)", "NullLock", None, default_wait="try", tags=("baseline",)),
-    _system("faulty", "Faulty (planted faults)", "FaultyLock", None, default_wait="poll-5ms", tags=("planted",)),
-)  # fmt: skip
-
-SYSTEMS: Mapping[str, System] = {entry.name: entry for entry in _ENTRIES}
+_FOUND = tuple(_own())
+_OWN: Mapping[str, System] = {entry.name: entry for entries, _ in _FOUND for entry in entries}
 # What `lockbench calibrate` drives beside the systems: one backend's command alone. No locks, and no rows of any table.
-PROBES: Mapping[str, System] = {
-    entry.name: entry
-    for entry in (
-        System(
-            name="redis-set",
-            title="Redis, SET NX PX alone",
-            client_path="bench.systems.redis.probe:SetProbe",
-            servers_path="bench.systems.redis.server:RedisServers",
-            default_wait="try",
-            tags=("probe",),
-        ),
-    )
-}
-HEADLINE: tuple[str, ...] = tuple(name for name, entry in SYSTEMS.items() if entry.headline)
+PROBES: Mapping[str, System] = {entry.name: entry for _, probes in _FOUND for entry in probes}
+# What `all` means: of the bench's own only, so that a package changes no campaign that does not name its systems.
+HEADLINE: tuple[str, ...] = tuple(name for name, entry in _OWN.items() if entry.headline)
+SERVER_SETS: tuple[str, ...] = tuple(dict.fromkeys(entry.server_set for entry in _OWN.values() if entry.server_set))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    systems: Mapping[str, System]
+    problems: tuple[str, ...]
+
+
+@cache
+def _outside() -> _Outside:
+    """What packages declare. What is wrong with one is logged, once, and takes nothing else with it."""
+    systems: dict[str, System] = {}
+    problems: list[str] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.dist.name if one.dist else "", one.name)):
+        package = point.dist.name if point.dist is not None else "a package without a name"
+        try:
+            for entry in _declared(point):
+                _check(entry, {**_OWN, **PROBES, **systems})
+                systems[entry.name] = replace(entry, package=package, headline=False)
+        except Exception as wrong:  # noqa: BLE001 - whatever another's module does when it is imported
+            said = str(wrong) if isinstance(wrong, BrokenSystem) else f"{type(wrong).__name__}: {wrong}"
+            problems.append(f"{package}: its entry point {point.name} = {point.value} gives no system: {said}")
+            _log.warning("%s", problems[-1])
+    return _Outside(systems, tuple(problems))
+
+
+def _declared(point: EntryPoint) -> Iterable[System]:
+    told = point.load()
+    if not isinstance(told, tuple) or not told or not all(isinstance(entry, System) for entry in told):
+        raise BrokenSystem("it must be a tuple of bench.systems.entry.System")
+    return told
+
+
+def _check(entry: System, known: Mapping[str, System]) -> None:
+    """Raise BrokenSystem for an entry that cannot stand beside the others."""
+    if not _NAME.fullmatch(entry.name) or entry.name == "all":
+        raise BrokenSystem(f"{entry.name!r} is no name: write lower-case letters, digits and single dashes")
+    if entry.name in known:
+        owner = known[entry.name].package or "the bench itself"
+        raise BrokenSystem(f"the name {entry.name} is taken, by {owner}: choose another")
+    for path in (entry.client_path, entry.servers_path, entry.leftovers_path):
+        if path is not None and not _PATH.fullmatch(path):
+            raise BrokenSystem(f"{entry.name}: {path!r} is not package.module:name")
+    if (entry.servers_path is None) != (entry.server_set is None):
+        raise BrokenSystem(f"{entry.name}: servers_path and server_set go together")
+    if entry.server_set is not None:
+        if not _SET_NAME.fullmatch(entry.server_set):
+            raise BrokenSystem(f"{entry.name}: {entry.server_set!r} is no name of servers: write letters and digits")
+        paths = {one.servers_path for one in known.values() if one.server_set == entry.server_set}
+        if paths and entry.servers_path not in paths:
+            raise BrokenSystem(f"{entry.name}: other servers have the name {entry.server_set}: choose another")
+
+
+class _Systems(Mapping[str, System]):
+    """The bench's own first, in the order of the tables. Packages are looked at only where those do not suffice."""
+
+    def __getitem__(self, name: str) -> System:
+        return _OWN[name] if name in _OWN else _outside().systems[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _OWN
+        yield from _outside().systems
+
+    def __len__(self) -> int:
+        return len(_OWN) + len(_outside().systems)
+
+
+SYSTEMS: Mapping[str, System] = _Systems()
 
 
 def system(name: str) -> System:
     """The entry of one system. Raises UnknownSystem with the names that exist."""
-    entry = SYSTEMS.get(name) or PROBES.get(name)
+    entry = _OWN.get(name) or PROBES.get(name) or SYSTEMS.get(name)
     if entry is None:
         raise UnknownSystem(f"no system {name!r}: choose from {', '.join(SYSTEMS)}, or all")
     return entry
 
 
-def server_sets(systems: tuple[System, ...]) -> tuple[ServerSpec, ...]:
-    """The distinct server sets behind some systems, in their order."""
+def server_sets(systems: Iterable[System]) -> tuple[ServerSpec, ...]:
+    """The distinct server sets behind some systems, in their order. Raises BrokenSystem."""
     specs: dict[str, ServerSpec] = {}
     for entry in systems:
         spec = entry.servers
         if spec is not None:
             specs.setdefault(spec.name, spec)
     return tuple(specs.values())
+
+
+@cache
+def every_server_set() -> tuple[ServerSpec, ...]:
+    """The server sets of all systems. One from outside that cannot be had is logged, once, and left out."""
+    specs: dict[str, ServerSpec] = {}
+    for entry in SYSTEMS.values():
+        try:
+            specs.update({spec.name: spec for spec in server_sets([entry]) if spec.name not in specs})
+        except BrokenSystem as broken:
+            _log.warning("%s", broken)
+    return tuple(specs.values())
+
+
+def is_server_set(name: str) -> bool:
+    """Is this the name of a system's servers?"""
+    return name in SERVER_SETS or any(entry.server_set == name for entry in SYSTEMS.values())

@@ -13,15 +13,15 @@ from typer.testing import CliRunner
 
 from bench.cli import app
 from bench.servers import compose
-from bench.servers.settings import SERVER_SETS, SettingsError, load_settings
+from bench.servers.settings import SettingsError, load_settings
 from bench.servers.spec import Found, Node
 from bench.servers.state import NodeState, StateFile
 from bench.servers.supervisor import NotRunning, Supervisor
 from bench.servers.url import Secret
-from bench.systems.registry import SYSTEMS, server_sets
+from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 
 SPECS = {spec.name: spec for spec in server_sets(tuple(SYSTEMS.values()))}
-SYSTEM_OF = {entry.servers.name: entry for entry in reversed(SYSTEMS.values()) if entry.servers is not None}
+SYSTEM_OF = {entry.servers.name: entry for entry in reversed(tuple(SYSTEMS.values())) if entry.servers is not None}
 SECRETS = tuple(secret.upper() for secret in get_args(Secret))
 UNKNOWN = ("FIRST_PORT", "PASSWD", "PASS", "TOKEN", "HOST", "PORT", "TLS", "TLS_CAFILE", "SSL_CA", "CA", "DB", "X")
 HONOURED = {("postgres", "compose", "PASSWORD")}  # docker-compose.yml reads it as well

@@ -1,19 +1,17 @@
 """The real servers, started by the bench's own supervisor when a test first needs them, stopped at the end."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
 
+from bench.conformance.harness import Harness
+from bench.conformance.play import store_of_its_own
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import ServerSpec
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import SYSTEMS, System
-from tests.conformance.harness import Harness
-
-_STORES = itertools.count(1)
 
 
 class Servers:
@@ -29,7 +27,7 @@ class Servers:
         """The system's endpoint, its servers in the system's variant; a store of its own for one without servers."""
         spec = system.servers
         if spec is None:
-            return Endpoint((("in-process", next(_STORES)),))
+            return store_of_its_own()
         if spec.name not in self._up:
             self._start(spec)
         wanted = dict(system.server_variant)

@@ -4,9 +4,9 @@ from collections.abc import Set
 
 import pytest
 
+from bench.conformance.catalogue import CHECKS, LEASED, LINK_CHECKS, PER_GRANT, RECOVERY, near, why_not
+from bench.conformance.coverage import OF_A_VARIANT, checks_of, pairs
 from bench.systems.registry import HEADLINE, SYSTEMS
-from tests.conformance.catalogue import CHECKS, LEASED, LINK_CHECKS, PER_GRANT, RECOVERY, near, why_not
-from tests.conformance.coverage import NOT_A_LOCK, OF_A_VARIANT, checks_of, pairs
 
 _ENDS_WITH_CONNECTION = {"crashed_holder_frees_at_once", "severed_holder_is_told"}
 _IN_QUEUE = {"lease_lost_in_the_queue_is_no_grant"}
@@ -49,7 +49,8 @@ def test_what_does_not_apply_is_as_written_here(name: str) -> None:
 
 
 def test_every_system_is_in_the_matrix_or_named_as_no_lock() -> None:
-    assert set(INAPPLICABLE) | NOT_A_LOCK == set(SYSTEMS)
+    assert {*INAPPLICABLE, "null"} == set(SYSTEMS)
+    assert not SYSTEMS["null"].is_lock
     assert {name for name, _ in pairs()} == set(INAPPLICABLE)
 
 

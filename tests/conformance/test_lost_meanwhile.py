@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from bench.conformance.bounds import LONG_TTL_MS
+from bench.conformance.harness import Harness
 from bench.systems.base import Grant, Released
 from bench.systems.registry import HEADLINE
-from tests.conformance.bounds import LONG_TTL_MS
-from tests.conformance.harness import Harness
 
 RENEWALS = 300
 

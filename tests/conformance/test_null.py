@@ -5,11 +5,11 @@ import time
 
 import pytest
 
+from bench.conformance.catalogue import CHECKS
+from bench.conformance.harness import TRY, Harness
 from bench.servers.endpoint import Endpoint
 from bench.systems.null.lock import NullLock
 from bench.systems.registry import SYSTEMS
-from tests.conformance.catalogue import CHECKS
-from tests.conformance.harness import TRY, Harness
 
 
 @pytest.mark.parametrize(

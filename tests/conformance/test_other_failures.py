@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from bench.conformance.catalogue import CHECKS, applies, near
+from bench.conformance.harness import Harness
 from bench.servers.endpoint import Endpoint
 from bench.systems.registry import SYSTEMS
-from tests.conformance.catalogue import CHECKS, applies, near
-from tests.conformance.harness import Harness
 
 # (system without a server, check, what it must complain of): the check's subject is missing in that system.
 IN_PROCESS = [

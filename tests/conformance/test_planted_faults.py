@@ -5,13 +5,13 @@ import time
 
 import pytest
 
+from bench.conformance.catalogue import CHECKS, applies, near
+from bench.conformance.harness import TRY, Harness
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant
 from bench.systems.faulty.faults import FAULTS, chosen, latency_us
 from bench.systems.faulty.lock import FaultyLock
 from bench.systems.registry import SYSTEMS
-from tests.conformance.catalogue import CHECKS, applies, near
-from tests.conformance.harness import TRY, Harness
 
 PLANTED: dict[str, tuple[str, ...]] = {
     "double-grant": ("threads_exclude_each_other", "timeout_is_kept"),

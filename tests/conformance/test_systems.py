@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from bench.conformance.catalogue import CHECKS
+from bench.conformance.coverage import pairs
+from bench.conformance.harness import Harness
 from bench.systems.registry import SYSTEMS
-from tests.conformance.catalogue import CHECKS
-from tests.conformance.coverage import pairs
-from tests.conformance.harness import Harness
 
 
 def _parameters() -> list[object]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bench.errors import LockbenchError
-from bench.servers.settings import SERVER_SETS, ServerSettings, Settings
+from bench.servers.settings import ServerSettings, Settings
 from bench.servers.spec import Node, ServerSpec
 from bench.servers.state import NodeState, StateFile
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import SYSTEMS, server_sets
+from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 from tests.servers.impostors import BEHAVIOURS, impostor
 
 SPECS = {spec.name: spec for spec in server_sets(tuple(SYSTEMS.values()))}

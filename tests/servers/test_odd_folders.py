@@ -35,7 +35,9 @@ PATHS = (
 )
 assert sorted(name for path in PATHS for name in path) == sorted(NAMES)
 SETS: dict[str, System] = {
-    entry.servers.name: entry for entry in reversed(SYSTEMS.values()) if entry.servers is not None and not entry.tags
+    entry.servers.name: entry
+    for entry in reversed(tuple(SYSTEMS.values()))
+    if entry.servers is not None and not entry.tags
 } | {"dynamodb": SYSTEMS["dynamodb"]}
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SERVER_SETS, SettingsError, endpoint_from_url, load_settings
+from bench.servers.settings import SettingsError, endpoint_from_url, load_settings
 from bench.servers.url import UrlRules
-from bench.systems.registry import SYSTEMS
+from bench.systems.registry import SERVER_SETS, SYSTEMS
 from tests.certificates import Authority
 
 

@@ -18,24 +18,28 @@ MAY_IMPORT = {
     "servers": {"servers"},
     "records": {"records"},
     "load": {"load", "systems", "servers", "records"},
+    "conformance": {"conformance", "systems", "servers"},
     "hazards": {"hazards", "systems", "servers", "records"},
     "analysis": {"analysis", "records"},
     "report": {"report", "analysis", "records"},
     "campaign": {"campaign", "load", "hazards", "systems", "servers", "records", "analysis"},
     "calibrate": {"calibrate", "campaign", "load", "systems", "servers", "records", "analysis"},
     "commands": {
-        *("commands", "calibrate", "campaign", "hazards", "load", "systems", "servers", "records", "analysis", "report")
+        *("commands", "calibrate", "campaign", "conformance", "hazards", "load", "systems", "servers", "records"),
+        *("analysis", "report"),
     },
     "cli": {"commands"},
     "__main__": {"cli"},
     "errors": set(),
     "__init__": set(),
 }
-# Names and titles of systems: what tables need and records do not repeat. The registry imports no client library.
-ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report"}}
+# Which systems there are, and what each states of itself: names, titles, looks, sets of servers. All rooms ask it
+# instead of naming a system. The registry imports no client library.
+ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report", "servers"}}
 LOAD_ONLY = {"locust", "gevent"}
 # gRPC must be initialised for gevent before the first channel: the etcd adapter does it where gevent is there already.
-GUARDED = {BENCH / "systems/etcd/grpc_under_gevent.py"}
+# The suite has clients whose greenlets are killed, in processes of their own.
+GUARDED = {BENCH / "systems/etcd/grpc_under_gevent.py", BENCH / "conformance/greenlet_actor.py"}
 CLIENT_LIBRARIES = {"redis", "kazoo", "etcd3", "grpc", "psycopg", "boto3", "botocore"}
 MAY_USE_CLIENTS = (BENCH / "systems", BENCH / "load", BENCH / "hazards/resources")
 
@@ -63,6 +67,8 @@ def wrong_arrows(path: Path, source: str) -> list[str]:
         allowed = any(module.startswith(name) and room in rooms for name, rooms in ALLOWED_BESIDE.items())
         if inward and not allowed and parts[1] not in MAY_IMPORT[room] | {"errors", "__version__"}:
             found.append(f"{path.relative_to(ROOT)}:{line}: {room} must not import {module}")
+        if parts[0] == "tests":
+            found.append(f"{path.relative_to(ROOT)}:{line}: tests are not installed: {module}")
         if parts[0] in LOAD_ONLY and room != "load" and path not in GUARDED:
             found.append(f"{path.relative_to(ROOT)}:{line}: only bench/load imports {parts[0]}")
         if parts[0] in CLIENT_LIBRARIES and not any(path.is_relative_to(place) for place in MAY_USE_CLIENTS):
@@ -85,6 +91,7 @@ def test_arrows_point_one_way() -> None:
         ("servers/process.py", "from locust import User"),
         ("records/store.py", "from bench import systems"),
         ("report/export.py", "import redis"),
+        ("conformance/harness.py", "from tests.processes import running_in"),
         ("hazards/stage.py", "import redis"),
     ],
 )

@@ -15,7 +15,7 @@ CALL_TIMEOUT_MS = 500
 ENDED_WITHIN_MS = 20_000
 # PostgreSQL's clients ask whether TLS may follow; the answer S means yes, N means no.
 SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
-LOCKS = {entry.folder: entry for entry in reversed(SYSTEMS.values()) if entry.servers_path}
+LOCKS = {entry.folder.rpartition(".")[2]: entry for entry in reversed(tuple(SYSTEMS.values())) if entry.servers_path}
 CLIENTS = {**LOCKS, **PROBES}
 
 

@@ -27,13 +27,13 @@ import redis
 from cryptography.x509 import load_pem_x509_certificate
 from gevent import _config as gevent_config
 
+from bench.conformance.together import Running
 from bench.load.endpoints import endpoint_of
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SERVER_SETS, endpoint_from_url
+from bench.servers.settings import endpoint_from_url
 from bench.servers.surroundings import NameInDoubt
-from bench.systems.registry import SYSTEMS, System
+from bench.systems.registry import SERVER_SETS, SYSTEMS, System
 from tests.certificates import Authority
-from tests.conformance.together import Running
 from tests.systems.connecting import ENDED_WITHIN_MS, LOCKS, SSL_REQUEST, connect
 
 NOBODY = "db.staging.invalid"  # such names lead nowhere (RFC 6761)

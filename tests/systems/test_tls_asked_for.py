@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.conformance.together import Running
 from bench.errors import LockbenchError
 from bench.servers.settings import endpoint_from_url
 from tests.certificates import Authority
-from tests.conformance.together import Running
 from tests.systems.connecting import CLIENTS, ENDED_WITHIN_MS, SSL_REQUEST, Listener, connect
 
 PASSWORD = "hunter2-in-the-clear"

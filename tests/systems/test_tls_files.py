@@ -22,13 +22,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from bench.conformance.together import Running
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SERVER_SETS, SettingsError, endpoint_from_url
+from bench.servers.settings import SettingsError, endpoint_from_url
 from bench.systems.base import ClientOptions
+from bench.systems.registry import SERVER_SETS
 from tests.certificates import Authority, rsa_pair
 from tests.commands.command import LOCKBENCH, environment_of
-from tests.conformance.together import Running
 from tests.systems.connecting import CALL_TIMEOUT_MS, CLIENTS, ENDED_WITHIN_MS, Listener, connect
 
 Make = Callable[[Path, Mapping[str, Path]], None]

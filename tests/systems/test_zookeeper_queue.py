@@ -10,15 +10,15 @@ from types import FrameType
 
 import pytest
 
+from bench.conformance.harness import eventually
+from bench.conformance.interrupted import ended_by
+from bench.conformance.proxy_wire import ProxyWire
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import Supervisor
 from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outcome, Refusal
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
 from bench.systems.zookeeper.lock import ZooKeeperLock
-from tests.conformance.harness import eventually
-from tests.conformance.proxy_wire import ProxyWire
-from tests.interrupted import ended_by
 
 pytestmark = pytest.mark.servers
 ZOOKEEPER = SYSTEMS["zookeeper"]

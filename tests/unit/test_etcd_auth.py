@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.conformance.together import Running
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.etcd import upkeep
 from bench.systems.etcd.lock import EtcdLock
 from bench.systems.wait import Wait
 from tests.certificates import rsa_pair
-from tests.conformance.together import Running
 from tests.unit.etcd_server import ask, etcd
 
 TRY, WATCH = Wait("try"), Wait("watch")

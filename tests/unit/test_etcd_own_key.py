@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from bench.conformance.bounds import AT_ONCE_MS
+from bench.conformance.together import Running
 from bench.servers.endpoint import Endpoint
 from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Outcome, Refusal
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.gateway import Gateway
+from bench.systems.etcd.leftovers import leftovers
 from bench.systems.etcd.lock import EtcdLock
 from bench.systems.etcd.server import EtcdServers
-from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
-from tests.conformance.bounds import AT_ONCE_MS
-from tests.conformance.entries import entries
-from tests.conformance.together import Running
 
 TTL_MS = 20_000  # a waiter used to look after itself once in a TTL
 CALL_MS = 10_000  # a disk that other tests keep busy may take seconds for a lease
@@ -58,7 +57,7 @@ class Queue:
         return answer, time.monotonic()
 
     def keys(self) -> list[str]:
-        return entries(SYSTEMS["etcd"], self.endpoint, self.key)
+        return leftovers(self.endpoint, self.key)
 
     def delete(self, key: str) -> None:
         assert self.gateway.delete(key.encode(), key.encode() + b"\0") == 1

@@ -8,12 +8,12 @@ from types import FrameType
 
 import pytest
 
+from bench.conformance.interrupted import ended_by
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.memory import store
 from bench.systems.memory.lock import MemoryLock
 from bench.systems.wait import Wait
-from tests.interrupted import ended_by
 
 _LOOKS_FOR_SIGNALS = ("call", "c_return")
 _INSTANTS_MAX = 500  # an acquire has far fewer: the end of a hang

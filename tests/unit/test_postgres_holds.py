@@ -20,8 +20,8 @@ TRY, BLOCK = Wait("try"), Wait("block")
 WITHIN_S = 10.0
 PATIENCE_MS = 10_000  # for one call, on a machine that does much else
 LOCKS = [name for name in SYSTEMS if name.startswith("postgres")]
-BY_TRANSACTION = [name for name in LOCKS if SYSTEMS[name].folder == "postgres_row"]
-BY_SESSION = [name for name in LOCKS if SYSTEMS[name].folder == "postgres_advisory"]
+BY_TRANSACTION = [name for name in LOCKS if SYSTEMS[name].folder == "bench.systems.postgres_row"]
+BY_SESSION = [name for name in LOCKS if SYSTEMS[name].folder == "bench.systems.postgres_advisory"]
 KEY = "held"
 UNLOCK = (
     "SELECT pg_advisory_unlock(((classid::bigint << 32) | objid::bigint)) FROM pg_locks WHERE locktype = 'advisory'"

@@ -13,7 +13,6 @@ from bench.analysis.intervals import across_runs
 SCENARIO = "nodes-down"
 KILL = "kill"
 HANG = "hang"
-TIMED = frozenset({"redlock", "redlock-aof"})  # the only ones that ask each node for itself, with a limit for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,15 @@ def nodes_rows(trials: Iterable[TrialRow]) -> tuple[NodesRow, ...]:
     groups: dict[tuple[str, str, int, int], list[TrialRow]] = {}
     for row in trials:
         if row.scenario == SCENARIO and row.measure("acquired") is not None:
-            timeout_ms = int(row.parameter("node_timeout_ms", 0)) if row.system in TIMED else 0
+            timeout_ms = int(row.parameter("node_timeout_ms", 0)) if _asks_each_node(row) else 0
             groups.setdefault((row.system, how_of(row), nodes_down_of(row), timeout_ms), []).append(row)
     ordered = sorted(groups, key=lambda key: (names.position(key[0]), key[0], key[1] == HANG, key[2:]))
     return tuple(_row(*key, groups[key]) for key in ordered)
+
+
+def _asks_each_node(row: TrialRow) -> bool:
+    """Does a client ask the nodes itself, with a limit for each? Else they ask each other."""
+    return row.capability_ms("quorum") > 1 and not row.capability_ms("peer_round_trips")
 
 
 def how_of(row: TrialRow) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.targets import leader_last, nodes_of, servers_of
-from bench.hazards.lab.leaders import CLUSTERS
 from bench.hazards.lab.servers import LabServers
 from bench.hazards.scenario import ScenarioError
 from bench.hazards.timeline import now_ns
@@ -65,12 +64,12 @@ def replication_cut(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
 def failover(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
     """Kill the server that decides; in force once another one does.
 
-    In a cluster that elects, the others see to that. A Redis has no others: its replica is promoted, and the address
-    of the service, which is a proxy's of each client, moves to it. The time that this took is the measure
+    In a cluster that elects, the others see to that. A server alone has no others: its replica is promoted, and the
+    address of the service, which is a proxy's of each client, moves to it. The time that this took is the measure
     `failover_ms`. The end makes the servers as they were before.
     """
     servers = servers_of(scene)
-    if servers.spec.name in CLUSTERS:
+    if servers.spec.elects:
         return _elected(scene, servers)
     replica = servers.replica
     if replica is None:

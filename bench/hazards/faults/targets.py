@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.hazards.faults.base import Scene
-from bench.hazards.lab.leaders import CLUSTERS
 from bench.hazards.lab.servers import LabServers
 from bench.hazards.scenario import ScenarioError
 
@@ -36,7 +35,7 @@ def nodes_of(servers: LabServers, target: str, arguments: Mapping[str, Any]) -> 
 
 def leader_last(servers: LabServers) -> Sequence[str]:
     """All nodes, the one that decides at the end: so that the first so many of them go without an election."""
-    if servers.spec.name not in CLUSTERS:
+    if not servers.spec.elects:
         return servers.node_names
     leader = servers.leader()
     return (*(name for name in servers.node_names if name != leader), leader)

@@ -12,13 +12,10 @@ from pathlib import Path
 from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
 from bench.hazards.lab.servers import LabClosed, LabServers
 from bench.servers.interruption import uninterrupted
-from bench.servers.settings import SERVER_SETS, ServerSettings, Settings
+from bench.servers.settings import ServerSettings, Settings
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
 from bench.servers.supervisor import Progress, Supervisor
-
-# Whatever lockbench.toml says: a server of the user's own, or a container, is not broken here.
-_NATIVE = Settings(servers={name: ServerSettings(source="native") for name in SERVER_SETS})
 
 
 class Lab:
@@ -73,7 +70,12 @@ class Lab:
 
 def require_servers(home: Path, specs: Sequence[ServerSpec]) -> None:
     """Raise ServersError, saying how to install it, for the first set whose programs are missing. Starts nothing."""
-    Supervisor(folder_of(home.resolve()), _NATIVE).require(specs)
+    Supervisor(folder_of(home.resolve()), _native(specs)).require(specs)
+
+
+def _native(specs: Sequence[ServerSpec]) -> Settings:
+    """Whatever lockbench.toml says: a server of the user's own, or a container, is not broken here."""
+    return Settings(servers={spec.name: ServerSettings(source="native") for spec in specs})
 
 
 @contextmanager
@@ -90,7 +92,7 @@ def open_lab(
     guardian: Guardian | None = None
     try:
         with exclusive(home, LOCK):
-            supervisor = Supervisor(folder_of(home), _NATIVE)
+            supervisor = Supervisor(folder_of(home), _native(specs))
             supervisor.kill_all()  # strays of a lab whose guardian was killed too
             guardian = Guardian(home)
             lab = Lab(supervisor, guardian, specs)

@@ -1,4 +1,4 @@
-"""A Redis replica in the lab, and the failover that loses what was not yet replicated.
+"""A replica in the lab, and the failover that loses what was not yet replicated.
 
 The instant between a primary's answer and its replication is made as long as a scenario wants: the link between the two
 goes through a fault proxy, which is cut as a pulled cable is. What was written before the cut is in both, what is
@@ -16,25 +16,26 @@ from bench.servers import freezing
 from bench.servers.endpoint import Endpoint
 from bench.servers.proxy import FaultProxy
 from bench.servers.readiness import until_ready
-from bench.servers.spec import Node, NotReady
+from bench.servers.spec import Node, NotReady, Replication
 from bench.servers.supervisor import NotRunning, Supervisor
-from bench.systems.redis import replication
 
 _IN_STEP_WITHIN_S = 20.0
-_SPEC = replication.ReplicaServers()
 
 
 class Replica:
-    """A second redis-server beside the primary, attached to it. Made and removed by `LabServers`."""
+    """A second server beside the primary, attached to it. Made and removed by `LabServers`."""
 
     def __init__(
         self,
+        replication: Replication,
         supervisor: Supervisor,
         turn: Callable[[], AbstractContextManager[None]],
         primary: Node,
         variant: Mapping[str, str],
     ) -> None:
-        self.node_name = _SPEC.node_names[0]
+        self._replication = replication
+        self._spec = replication.spec
+        self.node_name = self._spec.node_names[0]
         self.primary = primary
         self._variant = variant
         self._supervisor = supervisor
@@ -44,19 +45,21 @@ class Replica:
     @property
     def endpoint(self) -> Endpoint:
         """How clients reach the replica, once it is promoted."""
-        return self._supervisor.endpoint(_SPEC)
+        return self._supervisor.endpoint(self._spec)
 
     def attach(self) -> None:
         """Start it, as durable as its primary, and wait until it has all that the primary has. Raises TooLate."""
         with self._turn():
-            self._supervisor.up([_SPEC])
-        replication.follow(self._node, self.primary, self._link.address)
+            self._supervisor.up([self._spec])
+        self._replication.follow(self._node, self.primary, self._link.address)
         self.in_step()
-        self._supervisor.configure(_SPEC, self._variant)  # waits until what was copied is on disk, where it is to be
+        self._supervisor.configure(
+            self._spec, self._variant
+        )  # waits until what was copied is on disk, where it is to be
 
     def in_step(self) -> int:
         """Wait until the replica has all that the primary has; the offset of both. Raises TooLate."""
-        ask = partial(replication.in_step, self._node, self.primary)
+        ask = partial(self._replication.in_step, self._node, self.primary)
         return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, self.node_name)
 
     def cut(self) -> FaultWindow:
@@ -72,7 +75,7 @@ class Replica:
 
         What the proxy held back is lost, as it is with a primary that died.
         """
-        offset = replication.promote(self._node)
+        offset = self._replication.promote(self._node)
         began_ns = now_ns()
         self._link.close()
         told = f"role master, at offset {offset}"
@@ -86,15 +89,15 @@ class Replica:
         """Stop the replica. Idempotent."""
         self._link.close()
         with suppress(NotReady):  # a primary that is dead by now does not remember
-            replication.forget_replicas(self.primary)
+            self._replication.forget_replicas(self.primary)
         with self._turn(), suppress(NotRunning):
-            for state in self._supervisor.running(_SPEC).nodes:
+            for state in self._supervisor.running(self._spec).nodes:
                 # Not politely: a redis-server that is about to write its append-only file refuses to end for a while.
                 if state.process is not None:
                     freezing.kill_if_alive(state.process)
-            self._supervisor.down([_SPEC])
+            self._supervisor.down([self._spec])
 
     @property
     def _node(self) -> Node:
-        (state,) = self._supervisor.running(_SPEC).nodes
+        (state,) = self._supervisor.running(self._spec).nodes
         return state.node

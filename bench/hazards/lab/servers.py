@@ -11,7 +11,6 @@ from functools import partial
 
 from bench.errors import LockbenchError
 from bench.hazards.lab import disks
-from bench.hazards.lab.leaders import CLUSTERS, quorum_of
 from bench.hazards.lab.replica import Replica
 from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
@@ -82,10 +81,7 @@ class LabServers:
         """
         if len(self.node_names) == 1:
             return self.node_names[0]
-        if self.spec.name not in CLUSTERS:
-            raise ValueError(f"the nodes of {self.spec.name} have no leader: they know nothing of each other")
-        nodes, quorum = self._serving(), quorum_of(self.spec.name, len(self.node_names))
-        ask = partial(CLUSTERS[self.spec.name], nodes, quorum)
+        ask = partial(self.spec.leader, self._serving())
         return until_ready(ask, time.monotonic() + _LEADER_WITHIN_S, self.spec.title)
 
     def configure(self, variant: Mapping[str, str]) -> None:
@@ -133,13 +129,13 @@ class LabServers:
         Redis without an append-only file is nothing; without it, the disk is emptied first. Raises ValueError where
         that cannot be (see `disks`) or where too few nodes would run to serve, Died, and TooLate.
         """
-        disks.check(self.spec.name, keep_data)
+        disks.check(self.spec, keep_data)
         self._check_quorum({node.name for node in self._serving()} | set(nodes))
         began_ns = now_ns()
         with self._turn():
             if not keep_data:
                 for name in nodes:
-                    disks.empty(self.spec.name, self.state(name).node)
+                    disks.empty(self.spec, self.state(name).node)
             starting = self._supervisor.launch_again(self.spec, nodes)
         proven = self._supervisor.prove_again(starting, time.monotonic() + self.spec.ready_within_s)
         self.settled()
@@ -158,12 +154,14 @@ class LabServers:
         )
 
     def replicate(self) -> Replica:
-        """Give a Redis server a replica, in step with it; `mend` takes it away. Raises ValueError for other systems."""
-        if self.spec.name != "redis":
-            raise ValueError(f"{self.spec.name} has no replica in this lab: only redis has")
+        """Give the server a replica, in step with it; `mend` takes it away. Raises ValueError where it has none."""
+        replication = self.spec.replication()
+        if replication is None:
+            raise ValueError(f"{self.spec.name} has no replica in this lab")
         if self.replica is not None:
             raise ValueError("there is a replica already")
-        self.replica = Replica(self._supervisor, self._turn, self.state(self.node_names[0]).node, self._variant)
+        primary = self.state(self.node_names[0]).node
+        self.replica = Replica(replication, self._supervisor, self._turn, primary, self._variant)
         self.replica.attach()
         return self.replica
 
@@ -198,7 +196,7 @@ class LabServers:
     def _start_dead(self) -> None:
         dead = [state.node.name for state in self.running.nodes if not _runs(state)]
         if dead:
-            self.start(*dead, keep_data=not disks.keeps_nothing(self.spec.name))
+            self.start(*dead, keep_data=not disks.keeps_nothing(self.spec))
         self.settled()
         self._windows.clear()
 
@@ -259,8 +257,8 @@ class LabServers:
         return [state.node for state in self.running.nodes if _runs(state) and not _is_frozen(state)]
 
     def _check_quorum(self, serving: Collection[str]) -> None:
-        if len(serving) < (quorum := quorum_of(self.spec.name, len(self.node_names))):
-            raise ValueError(f"{self.spec.name} serves with {quorum} nodes or more: start them together")
+        if len(serving) < self.spec.quorum:
+            raise ValueError(f"{self.spec.name} serves with {self.spec.quorum} nodes or more: start them together")
 
 
 def _runs(state: NodeState) -> bool:

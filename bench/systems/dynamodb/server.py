@@ -3,14 +3,15 @@
 import json
 import socket
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import psutil
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.url import EVERY_SECRET, UrlRules
-from bench.systems.dynamodb import engines, tables, upkeep, view
+from bench.systems.dynamodb import clock, engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 from bench.systems.dynamodb.lock import DynamoDBLock
 from bench.systems.identity import told_to
@@ -35,6 +36,7 @@ class DynamoDBServers(ServerSpec):
         nodes_max=1,
     )
     program_variable: ClassVar[str] = engines.FOLDER_VARIABLE
+    disk: ClassVar[tuple[str, ...] | None] = ()
 
     def find(self) -> Found | Missing:
         return engines.find()
@@ -71,6 +73,9 @@ class DynamoDBServers(ServerSpec):
 
     def identify(self, endpoint: Endpoint) -> str:
         return told_to(DynamoDBLock, endpoint)
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        return clock.tell(node)
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

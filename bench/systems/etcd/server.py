@@ -12,11 +12,12 @@ from pathlib import Path
 import psutil
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.url import EVERY_SECRET, UrlRules
-from bench.systems.etcd import upkeep, view
+from bench.systems.etcd import leader, upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
+from bench.systems.http_date import SECOND_NS, date_header
 from bench.systems.identity import told_to
 
 # etcd raises every lease to ceil(1.5 x election timeout) seconds (server.go, minTTL), so 650 ms is nearly the longest
@@ -42,6 +43,10 @@ class EtcdServers(ServerSpec):
         schemes={"http": False, "https": True, "etcd": None},
         secrets=EVERY_SECRET,
         password_needs_user=True,
+    )
+    elects = True
+    why_no_empty_disk = (
+        "an etcd member without its data is refused by its cluster: it must be removed and added as a new one"
     )
 
     def find(self) -> Found | Missing:
@@ -110,6 +115,13 @@ class EtcdServers(ServerSpec):
                 _gateway(node).read_through_quorum()
         except NoAnswer as silent:
             raise NotReady(str(silent)) from silent
+
+    def leader(self, nodes: Sequence[Node]) -> str:
+        return leader.find(nodes, self.quorum)
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        asked_ns, date_ns = date_header(node)
+        return ToldTime(asked_ns, date_ns, SECOND_NS, "etcd's HTTP Date")
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

@@ -15,10 +15,10 @@ from typing import ClassVar
 from bench.errors import LockbenchError
 from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
-from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.surroundings import environment_without
 from bench.servers.url import EVERY_SECRET, Secret, UrlRules
-from bench.systems.postgres_row import ambient, upkeep, view
+from bench.systems.postgres_row import ambient, clock, upkeep, view
 from bench.systems.postgres_row.facts import identity, server_facts
 from bench.systems.postgres_row.schema import create_schema
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed, WrongEnd
@@ -54,6 +54,7 @@ class PostgresServers(ServerSpec):
     title: ClassVar[str] = "PostgreSQL"
     node_names: ClassVar[tuple[str, ...]] = ("postgres",)
     debian_packages: ClassVar[tuple[str, ...]] = ("postgresql",)
+    why_no_empty_disk: ClassVar[str] = "a PostgreSQL without its data is another database, with another password"
     compose_services: ClassVar[tuple[str, ...]] = ("postgres",)
     compose_port: ClassVar[int] = 5432
     url_rules: ClassVar[UrlRules] = UrlRules(
@@ -185,6 +186,9 @@ class PostgresServers(ServerSpec):
             if isinstance(refused, WrongEnd) or any(sign in str(refused) for sign in _STRANGERS):
                 raise WrongServer(str(refused)) from refused
             raise NotReady(str(refused)) from refused
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        return clock.tell(self.endpoint([node]))
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

@@ -26,6 +26,9 @@ class ReplicaServers(RedisServers):
     compose_services: ClassVar[tuple[str, ...]] = ()
 
 
+spec = ReplicaServers()
+
+
 def follow(replica: Node, primary: Node, through: tuple[str, int]) -> None:
     """Make `replica` copy `primary`, which it reaches at the address `through`. Raises NotReady.
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 from redis.exceptions import InvalidResponse, RedisError
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, Replication, ServerSpec, ToldTime, WrongServer
 from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.identity import told_to
-from bench.systems.redis import upkeep, view
+from bench.systems.redis import clock, upkeep, view
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import command
@@ -44,6 +44,7 @@ class RedisServers(ServerSpec):
         secrets=EVERY_SECRET,
         nodes_max=1,
     )
+    disk: ClassVar[tuple[str, ...] | None] = ("appendonlydir", "dump.rdb")
 
     def find(self) -> Found | Missing:
         path = shutil.which("redis-server") or shutil.which("redis-server", path=str(Path(sys.prefix) / "bin"))
@@ -108,6 +109,14 @@ class RedisServers(ServerSpec):
             self._ask(node, *sets)
         for node in nodes:
             self._await_log(node, wanted)
+
+    def replication(self) -> Replication | None:
+        from bench.systems.redis import replication  # here, since it needs this module
+
+        return replication
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        return clock.tell(node)
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

@@ -10,10 +10,10 @@ from typing import ClassVar
 import psutil
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, WrongServer
+from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.surroundings import READ_BY_JAVA, environment_without
 from bench.systems.identity import told_to
-from bench.systems.zookeeper import link, upkeep, view
+from bench.systems.zookeeper import clock, leader, link, upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 
 TICK_MS = 200  # half of the shortest session a server grants; sessions expire on multiples of it
@@ -72,6 +72,8 @@ class ZooKeeperServers(ServerSpec):
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     compose_port: ClassVar[int] = 2181
     url_rules = link.URL_RULES
+    disk: ClassVar[tuple[str, ...] | None] = ("version-2",)
+    elects: ClassVar[bool] = True
     program_variable: ClassVar[str] = HOME_VARIABLE
     ready_within_s: ClassVar[float] = 60.0  # three Java machines starting at once on two cores
 
@@ -175,6 +177,12 @@ class ZooKeeperServers(ServerSpec):
                 raise NotReady(f"the leader {node.name} has {monitor['zk_synced_followers']} followers in step")
         if len(nodes) > 1 and sorted(states) != ["follower"] * (len(nodes) - 1) + ["leader"]:
             raise NotReady(f"no leader with {len(nodes) - 1} followers yet: {', '.join(states)}")
+
+    def leader(self, nodes: Sequence[Node]) -> str:
+        return leader.find(nodes, self.quorum)
+
+    def tell_time(self, node: Node, log_path: Path) -> ToldTime:
+        return clock.tell(node, log_path)
 
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         return view.read(endpoint)

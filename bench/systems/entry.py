@@ -1,0 +1,118 @@
+"""One row of the tables: a system, or a variant of one, as its own folder states it in `entries.py`.
+
+Classes and functions are named by their path, `package.module:name`, and imported when first used: gRPC, kazoo and
+boto3 are costly to import, and under gevent they must be imported after patching. A module of entries imports nothing
+but this one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Literal, cast
+
+from bench.errors import LockbenchError
+from bench.servers.endpoint import Endpoint
+from bench.servers.spec import ServerSpec
+from bench.systems.base import LockClient
+
+Line = Literal["solid"] | tuple[float, Sequence[float]]  # as matplotlib takes it
+SOLID: Line = "solid"
+DASHED: Line = (0, (4.0, 1.6))
+DOTTED: Line = (0, (1.2, 1.6))
+
+# Holder and queue of a key as the servers store them, asked past the adapter; empty: nothing is left of it.
+Leftovers = Callable[[Endpoint, str], list[str]]
+
+
+class BrokenSystem(LockbenchError):
+    """What an entry names cannot be had; the message says which package the entry came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colour, marker and line of one system in every figure; `hollow` markers are filled with white.
+
+    The bench's own colours are those of Okabe and Ito (Color Universal Design, 2008), told apart under all common
+    colour-vision deficiencies. A durable sibling has its system's colour, with a dashed line and hollow markers.
+    """
+
+    colour: str
+    marker: str
+    line: Line = SOLID
+    hollow: bool = False
+
+    @property
+    def face(self) -> str:
+        return "white" if self.hollow else self.colour
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One row of the tables: an adapter, the servers behind it, and the variant of either.
+
+    `default_wait` is how contended clients wait, best first for the system; it is part of a row's name in every table.
+    `server_variant` goes to `ServerSpec.configure` before each run, `client_variant` into `ClientOptions.variant`.
+    `headline` systems are what `all` means.
+    """
+
+    name: str
+    title: str
+    client_path: str
+    default_wait: str
+    servers_path: str | None = None  # None: needs no server
+    server_set: str | None = None  # the `ServerSpec.name` of those, so that nothing is imported to know it
+    leftovers_path: str | None = None  # a `Leftovers`; the conformance suite counts with it
+    look: Look | None = None  # None: one made from the name
+    headline: bool = False
+    durable_variant: str | None = None  # the sibling row with durable writes, measured beside this one
+    client_variant: Mapping[str, str] = field(default_factory=dict)
+    server_variant: Mapping[str, str] = field(default_factory=dict)
+    patient_variant: Mapping[str, str] = field(default_factory=dict)  # lifts limits that a client sets within one call
+    client_cost_target_ms: float | None = (
+        None  # CPU of a lock pair, uncontended; `lockbench calibrate` holds it to that
+    )
+    tags: tuple[str, ...] = ()
+    is_lock: bool = True  # False: a floor or a probe, which excludes nobody
+    package: str = ""  # the package from outside that declares it; empty: the bench itself
+
+    @property
+    def client_class(self) -> type[LockClient]:
+        return cast(type[LockClient], self._load(self.client_path))
+
+    @property
+    def servers(self) -> ServerSpec | None:
+        """The servers behind it. Raises BrokenSystem where they are not those that the entry says."""
+        if self.servers_path is None:
+            return None
+        spec = cast(type[ServerSpec], self._load(self.servers_path))()
+        if spec.name != self.server_set:
+            raise BrokenSystem(
+                f"{self._said} has the servers of {self.server_set}, and {self.servers_path} is {spec.name}"
+            )
+        return spec
+
+    @property
+    def leftovers(self) -> Leftovers:
+        """How its store is looked into. Raises BrokenSystem where the entry names no way."""
+        if self.leftovers_path is None:
+            raise BrokenSystem(f"{self._said} has no leftovers_path: name a function that counts what a key has left")
+        return cast(Leftovers, self._load(self.leftovers_path))
+
+    @property
+    def folder(self) -> str:
+        """The package of its adapter: entries that share it are variants of one adapter."""
+        module = self.client_path.partition(":")[0]
+        return module.rpartition(".")[0] or module
+
+    @property
+    def _said(self) -> str:
+        return f"the system {self.name} of {self.package}" if self.package else f"the system {self.name}"
+
+    def _load(self, path: str) -> object:
+        module, _, name = path.partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except Exception as broken:
+            if not self.package:
+                raise
+            raise BrokenSystem(f"{self._said}: {path} cannot be had: {type(broken).__name__}: {broken}") from broken

@@ -1,0 +1,18 @@
+"""The row of etcd."""
+
+from bench.systems.entry import Look, System
+
+ENTRIES = (
+    System(
+        name="etcd",
+        title="etcd",
+        client_path="bench.systems.etcd.lock:EtcdLock",
+        servers_path="bench.systems.etcd.server:EtcdServers",
+        server_set="etcd",
+        leftovers_path="bench.systems.etcd.leftovers:leftovers",
+        default_wait="watch",
+        look=Look("#0072B2", "D"),
+        headline=True,
+        client_cost_target_ms=1.8,
+    ),
+)

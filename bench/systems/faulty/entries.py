@@ -1,0 +1,14 @@
+"""The row of the planted faults."""
+
+from bench.systems.entry import System
+
+ENTRIES = (
+    System(
+        name="faulty",
+        title="Faulty (planted faults)",
+        client_path="bench.systems.faulty.lock:FaultyLock",
+        leftovers_path="bench.systems.memory.leftovers:leftovers",
+        default_wait="poll-5ms",
+        tags=("planted",),
+    ),
+)

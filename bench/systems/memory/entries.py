@@ -1,0 +1,15 @@
+"""The row of the lock within one process."""
+
+from bench.systems.entry import DOTTED, Look, System
+
+ENTRIES = (
+    System(
+        name="memory",
+        title="In-process mutex",
+        client_path="bench.systems.memory.lock:MemoryLock",
+        leftovers_path="bench.systems.memory.leftovers:leftovers",
+        default_wait="block",
+        look=Look("#000000", "x", DOTTED),
+        tags=("baseline",),
+    ),
+)

@@ -1,0 +1,15 @@
+"""The row of PostgreSQL's advisory locks."""
+
+from bench.systems.entry import System
+
+ENTRIES = (
+    System(
+        name="postgres-advisory",
+        title="Postgres advisory lock",
+        client_path="bench.systems.postgres_advisory.lock:PostgresAdvisoryLock",
+        servers_path="bench.systems.postgres_advisory.server:PostgresAdvisoryServers",
+        server_set="postgres",
+        leftovers_path="bench.systems.postgres_advisory.leftovers:leftovers",
+        default_wait="block",
+    ),
+)

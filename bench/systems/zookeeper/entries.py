@@ -1,0 +1,30 @@
+"""The rows of ZooKeeper."""
+
+from functools import partial
+
+from bench.systems.entry import Look, System
+
+_zookeeper = partial(
+    System,
+    servers_path="bench.systems.zookeeper.server:ZooKeeperServers",
+    server_set="zookeeper",
+    leftovers_path="bench.systems.zookeeper.leftovers:leftovers",
+    default_wait="watch",
+)
+
+ENTRIES = (
+    _zookeeper(
+        name="zookeeper",
+        title="ZooKeeper",
+        client_path="bench.systems.zookeeper.lock:ZooKeeperLock",
+        look=Look("#009E73", "^"),
+        headline=True,
+        client_cost_target_ms=1.8,
+    ),
+    _zookeeper(
+        name="zookeeper-sequence-token",
+        title="ZooKeeper, sequence number as token",
+        client_path="bench.systems.zookeeper.lock:SequenceTokenZooKeeperLock",
+        tags=("unsound token",),
+    ),
+)
