@@ -1,9 +1,10 @@
 """Everything that a report is made from, loaded once: a campaign's rows and cells, the claims, and their verdicts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar, cast
 
 from bench.analysis import names
 from bench.analysis.cells import Cell, cells_named, cells_of
@@ -15,6 +16,8 @@ from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
 from bench.records.store import CampaignFolder, HazardFolder
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Evidence:
     attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
     environments: Mapping[str, Environment] = field(default_factory=dict)  # by campaign, where there are several
     hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
+    _made: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
@@ -74,6 +78,12 @@ class Evidence:
     def systems(self) -> tuple[str, ...]:
         """The systems that the campaign ran, in registry order."""
         return tuple(dict.fromkeys(cell.system for cell in self.cells))
+
+    def once(self, make: Callable[["Evidence"], _Made]) -> _Made:
+        """What is made of this evidence elsewhere: made when it is first asked for, and kept."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(_Made, self._made[make])
 
     def cells_for(self, system: str, workload: str) -> tuple[Cell, ...]:
         """The cells of one system and workload: none, one, or several where runs were too unlike to pool."""

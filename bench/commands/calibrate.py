@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.table import Table
 
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
@@ -83,7 +82,7 @@ def document(calibration: Calibration) -> dict[str, Any]:
 
 
 def _line_document(line: Line) -> dict[str, Any]:
-    from bench.report.calibration import rounded
+    from bench.report.documents.calibration import rounded
 
     tree = line.model_dump(mode="json", exclude={"explanation"} if line.met is not False else None)
     values = line.values
@@ -93,14 +92,7 @@ def _line_document(line: Line) -> dict[str, Any]:
 
 
 def _show(calibration: Calibration) -> None:
-    from bench.report.calibration import COLUMNS, line_texts
+    from bench.report.documents.calibration import terminal_blocks
+    from bench.report.writers.terminal import terminal
 
-    table = Table(title=f"The instrument beside native tools and its budgets: medians of {calibration.pairs} (range)")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
-    for line in calibration.lines:
-        verdict = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}[line.met]
-        table.add_row(line.title, *line_texts(line), verdict)
-    OUT.print(table)
-    for line in calibration.missed:
-        OUT.print(f"{line.name} misses its target: {line.explanation}", highlight=False)
+    OUT.print(terminal(terminal_blocks(calibration)), highlight=False)

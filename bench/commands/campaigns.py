@@ -126,9 +126,10 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
         print_json({"campaign": str(folder.path), "runs": states})
         return
     from bench.analysis.evidence import Evidence
-    from bench.report.terminal import numbers_terminal
+    from bench.report.documents.comparison import numbers_blocks
+    from bench.report.writers.terminal import terminal
 
-    OUT.print(numbers_terminal(Evidence.load(folder, hazards=None)))
+    OUT.print(terminal(numbers_blocks(Evidence.load(folder, hazards=None))))
     told = f"{len(states)} run{'s' if len(states) > 1 else ''} in {folder.path}"
     OUT.print(f"{told}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
 

@@ -119,7 +119,8 @@ def _tell_end(folder: HazardFolder, as_json: bool) -> None:
         )
         return
     from bench.analysis.hazards.evidence import HazardEvidence
-    from bench.report.hazard_terminal import hazard_terminal
+    from bench.report.documents.hazards import hazard_terminal_blocks
+    from bench.report.writers.terminal import terminal
 
-    OUT.print(hazard_terminal(HazardEvidence.load(folder)))
+    OUT.print(terminal(hazard_terminal_blocks(HazardEvidence.load(folder))))
     OUT.print(f"runs: {folder.path}", highlight=False, soft_wrap=True)

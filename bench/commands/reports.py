@@ -44,11 +44,12 @@ def report(
     """
     _no_backend_of_others()
     from bench.analysis.evidence import Evidence
+    from bench.report.documents.comparison import terminal_blocks
     from bench.report.export import PAGE, write_evidence
     from bench.report.export_folder import add_to_export
     from bench.report.notebook import render_hazard_notebook, render_notebook
     from bench.report.reference import render_reference
-    from bench.report.terminal import comparison_terminal
+    from bench.report.writers.terminal import terminal
 
     if reference:
         if campaign is not None or hazards is not None or no_hazards:
@@ -61,7 +62,7 @@ def report(
     if folder.path == project_root() / "data" / REFERENCE:
         with steps("reading the runs"):
             evidence = Evidence.load(folder, hazards=lab)
-        OUT.print(comparison_terminal(evidence))
+        OUT.print(terminal(terminal_blocks(evidence)))
         OUT.print(
             "data/reference is committed, and nothing is written into it: "
             "`lockbench export DIR --campaign reference` writes tables and figures",
@@ -77,7 +78,7 @@ def report(
         show("drawing tables and figures")
         write_evidence(evidence, target)
     # The table first: it is there already, and a notebook may still fail.
-    OUT.print(comparison_terminal(evidence))
+    OUT.print(terminal(terminal_blocks(evidence)))
     if notebook:
         with steps("executing the notebooks"):
             written = render_notebook(target, folder, hazards=lab)
@@ -123,7 +124,10 @@ def compare(
     with steps("reading the runs"):
         from bench.analysis.comparing import compare as put_together
         from bench.analysis.evidence import Evidence
-        from bench.report.compare_view import compare_csv, compare_markdown, compare_terminal
+        from bench.report.documents.compare import compare_document, compare_rows
+        from bench.report.writers.csv import csv as csv_text
+        from bench.report.writers.markdown import markdown as markdown_text
+        from bench.report.writers.terminal import terminal
 
         one, other = (Evidence.load(find_campaign(name)) for name in (a, b))
         started = {(side.campaign.campaign_id, side.campaign.created_at) for side in (one, other)}
@@ -132,10 +136,14 @@ def compare(
         found = put_together(one, other)
     if not found.lines:
         raise LockbenchError(f"{a} and {b} have no cell in common: nothing can be compared")
-    if markdown or csv:
-        typer.echo(compare_csv(found) if csv else compare_markdown(found, one, other), nl=False)
+    if csv:
+        typer.echo(csv_text(compare_rows(found)), nl=False)
         return
-    OUT.print(compare_terminal(found, one, other), highlight=False)
+    document = compare_document(found, one, other)
+    if markdown:
+        typer.echo(markdown_text(document, generated=""), nl=False)
+        return
+    OUT.print(terminal(document.blocks), highlight=False)
 
 
 def _no_backend_of_others() -> None:

@@ -1,12 +1,13 @@
 """Words for single cells that more than one table shows."""
 
 from bench.analysis import names
-from bench.analysis.cells import Absent, Cell, Value
+from bench.analysis.cells import Absent, Cell
 from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.evidence import Evidence
 from bench.report import formats
 from bench.report.formats import NOTHING
-from bench.report.table_model import ABSENT, UNLIKE, Text
+from bench.report.model import Text
+from bench.report.table_model import ABSENT, UNLIKE
 
 
 def first_page(evidence: Evidence) -> str:
@@ -34,11 +35,11 @@ def claimed_amplification(evidence: Evidence) -> str:
     return "; ".join(f"{formats.claimed_range(claim)}{formats.NO_BREAK}×" for claim in found) or NOTHING
 
 
-def ratio_text(value: Value, marks: tuple[int, ...]) -> Text:
-    """A ratio with its bounds."""
-    if isinstance(value, Absent):
-        return Text(value.reason, marks, measured=False)
-    return Text(formats.times_value(value), marks)
+def ms_text(cell: Cell, metric: str, marks: tuple[int, ...] = ()) -> Text:
+    """A latency of one cell with its bounds."""
+    value = cell.value(metric)
+    words = formats.ms_value(value, binds=cell.bounds_of(metric))
+    return Text(words, marks, measured=not isinstance(value, Absent), runs=cell.evidence)
 
 
 def none_or_unlike(cells: tuple[Cell, ...]) -> Text:

@@ -33,6 +33,7 @@ class VerdictRow:
     favourable: bool  # it fails, since the system did better than was claimed: no reproach
     why: str
     evidence: str
+    runs: tuple[str, ...]  # the same as ids
 
 
 def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
@@ -59,6 +60,7 @@ def _rows(judgements: Iterable[Judgement]) -> tuple[VerdictRow, ...]:
             favourable=bool(_better_than_claimed(judgement)),
             why=judgement.why or NOTHING,
             evidence=formats.run_list(judgement.evidence) or NOTHING,
+            runs=tuple(judgement.evidence),
         )
         for judgement in judgements
         if judgement.verdict is not Verdict.NOT_MEASURED

@@ -18,11 +18,18 @@ from bench.report.glance import properties
 from bench.report.group_marks import method_sentences
 from bench.report.long_form import long_rows
 from bench.report.machine import OWN, cores, ours, run_sources
-from bench.report.table_model import Column, Comparison, Context, Footnotes, LongRow
+from bench.report.table_model import Comparison, Context, Footnotes, LongRow, SystemColumn
 
 
 def build_comparison(evidence: Evidence) -> Comparison:
-    """The comparison of the headline systems, and the long form of every system that the campaign ran."""
+    """The comparison of the headline systems, and the long form of every system that the campaign ran.
+
+    Made once for one body of evidence: every document and every format has the same.
+    """
+    return evidence.once(_build)
+
+
+def _build(evidence: Evidence) -> Comparison:
     notes = Footnotes(evidence.systems)
     columns = tuple(_column(evidence, system) for system in evidence.headline)
     lines = tuple(properties(evidence, notes))
@@ -39,11 +46,11 @@ def build_comparison(evidence: Evidence) -> Comparison:
     )
 
 
-def _column(evidence: Evidence, system: str) -> Column:
+def _column(evidence: Evidence, system: str) -> SystemColumn:
     settings = [cell.setting for cell in evidence.cells if cell.system == system and cell.setting is not None]
     engines = sorted({setting.engine for setting in settings if setting.engine})
     tags = sorted({tag for setting in settings for tag in setting.tags}) if settings else names.tags(system)
-    return Column(system, names.title(system, ", ".join(engines)), tuple(tags))
+    return SystemColumn(system, names.title(system, ", ".join(engines)), tuple(tags))
 
 
 def _contexts(evidence: Evidence, rows: tuple[LongRow, ...]) -> tuple[Context, ...]:

@@ -1,20 +1,15 @@
 """Who got the lock next, and how long those waited who had to: what a p50 under contention does not tell."""
 
+from collections.abc import Sequence
+
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell
 from bench.report import formats
-from bench.report.table_model import Comparison, LongRow, Text
+from bench.report.cell_texts import ms_text
+from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
+from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
-HEADER = (
-    "System",
-    "Workload",
-    "Mean acquire, ms",
-    "Grants that changed hands",
-    "Longest streak of one client",
-    "Their wait when it changed hands: p50, ms",
-    "p99, ms",
-)
-TITLE = "Who got the lock next"
-EXPLANATION = (
+_TITLE = "Who got the lock next"
+_EXPLANATION = (
     "Under contention the median can lie below the uncontended one: without think time whoever releases takes the lock "
     "again at once, while the others wait. So the mean says what an acquire cost on average, and the wait of the "
     "grants that changed hands what it cost those who had to wait. Of shares and streaks the median run is shown, with "
@@ -22,10 +17,10 @@ EXPLANATION = (
 )
 
 
-def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, Text, Text, Text, Text, Text]]]:
-    """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
-    shared = [(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells)]
-    return [(row, _line(cell)) for row, cell in shared if cell.workload.keys]
+def blocks(comparison: Comparison) -> tuple[Block, ...]:
+    """The section; none where no keys were shared."""
+    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys]
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)) if shared else ()
 
 
 def changed_hands(cell: Cell) -> str:
@@ -37,20 +32,28 @@ def changed_hands(cell: Cell) -> str:
     return f"{share.value:.0%}{bounds}"
 
 
-def _line(cell: Cell) -> tuple[str, Text, Text, Text, Text, Text]:
-    streak = cell.value("longest_streak")
+def _hands(row: CellRow) -> Text:
+    hands = changed_hands(row.cell)
+    return Text(hands or NOT_RECORDED, measured=bool(hands), runs=row.cell.evidence)
+
+
+def _streak(row: CellRow) -> Text:
+    streak = row.cell.value("longest_streak")
     told = streak.reason if isinstance(streak, Absent) else formats.whole_value(streak)
-    hands = changed_hands(cell)
-    return (
-        cell.workload.name,
-        _ms(cell, "acquire_us_mean"),
-        Text(hands or NOT_RECORDED, measured=bool(hands)),
-        Text(told, measured=not isinstance(streak, Absent)),
-        _ms(cell, "handed_wait_us_p50"),
-        _ms(cell, "handed_wait_us_p99"),
-    )
+    return Text(told, measured=not isinstance(streak, Absent), runs=row.cell.evidence)
 
 
-def _ms(cell: Cell, metric: str) -> Text:
-    value = cell.value(metric)
-    return Text(formats.ms_value(value, binds=cell.bounds_of(metric)), measured=not isinstance(value, Absent))
+_COLUMNS: Sequence[Column[CellRow]] = (
+    system_column(lambda row: row.row),
+    Column("Workload", lambda row: row.cell.workload.name, fit=Fit(width=12)),
+    Column("Mean acquire", lambda row: ms_text(row.cell, "acquire_us_mean"), unit="ms", fit=Fit()),
+    Column("Grants that changed hands", _hands, fit=Fit()),
+    Column("Longest streak of one client", _streak, fit=Fit()),
+    Column(
+        "Their wait when it changed hands: p50",
+        lambda row: ms_text(row.cell, "handed_wait_us_p50"),
+        unit="ms",
+        fit=Fit(),
+    ),
+    Column("p99", lambda row: ms_text(row.cell, "handed_wait_us_p99"), unit="ms", fit=Fit()),
+)

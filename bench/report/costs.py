@@ -1,42 +1,54 @@
 """What an acquire cannot do without, and what the servers say of themselves, as cells of the long form."""
 
+from collections.abc import Sequence
+
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.report import formats
-from bench.report.table_model import ABSENT, Comparison, Costs, Text
+from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
+from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column
 
-HEADER = (
-    "System",
-    "Round trips of an acquire",
-    "Durable writes it waits for",
-    "The servers' own means, µs a call",
-)
-TITLE = "What an acquire needs, and what the servers time themselves"
-EXPLANATION = (
+_TITLE = "What an acquire needs, and what the servers time themselves"
+_EXPLANATION = (
     "The floor is these round trips and durable writes, one after another, each at the machine's own median. "
     "The round trip is that of the quickest of several bursts; in brackets the floor with the quickest and with the "
     "slowest one, where recorded. The servers' means cover the whole run, warm-up included: `answer` is a request from "
     "its arrival to its answer, with disk and other servers; `execute` the work alone; `fsync` one durable write of the"
     " log."
 )
+_COLUMNS: Sequence[Column[LongRow]] = (
+    system_column(lambda row: row),
+    Column("Round trips of an acquire", lambda row: row.costs.round_trips, strong=False, fit=Fit(width=21)),
+    Column("Durable writes it waits for", lambda row: row.costs.durable_writes, strong=False, fit=Fit(width=14)),
+    Column("The servers' own means", lambda row: row.costs.server_means_us, unit="µs a call", strong=False, fit=Fit()),
+)
+
+
+def blocks(comparison: Comparison) -> tuple[Block, ...]:
+    """The section, one line a row of the comparison."""
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, comparison.rows))
 
 
 def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:
     """Of an uncontended cell."""
     if cell is None:
         return Costs(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
+    runs = cell.evidence
     floor, path = floor_us(cell, evidence.environment), critical_path(cell)
     times = over_floor(cell, evidence.environment, evidence.environments)
     if isinstance(path, Absent):
-        trips = writes = Text(path.reason, measured=False)
+        trips = writes = Text(path.reason, measured=False, runs=runs)
     else:
         between = f" + {path.peer_round_trips} between servers" if path.peer_round_trips else ""
-        trips, writes = Text(f"{path.client_round_trips}{between}"), Text(str(path.durable_writes))
+        trips = Text(f"{path.client_round_trips}{between}", runs=runs)
+        writes = Text(str(path.durable_writes), runs=runs)
     return Costs(
-        floor_ms=Text(floor.reason, measured=False) if isinstance(floor, Absent) else _floor(cell, floor, evidence),
+        floor_ms=Text(floor.reason, measured=False, runs=runs)
+        if isinstance(floor, Absent)
+        else _floor(cell, floor, evidence),
         p50_by_floor=Text(
-            formats.times_value(times, binds=cell.latency_bounds), measured=not isinstance(times, Absent)
+            formats.times_value(times, binds=cell.latency_bounds), measured=not isinstance(times, Absent), runs=runs
         ),
         round_trips=trips,
         durable_writes=writes,
@@ -47,17 +59,11 @@ def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:
 def _floor(cell: Cell, floor: float, evidence: Evidence) -> Text:
     ends = floor_range_us(cell, tuple(evidence.environments.values()) or (evidence.environment,))
     varied = f" [{formats.ms(ends[0])}{formats.RANGE}{formats.ms(ends[1])}]" if ends else ""
-    return Text(f"{formats.ms(floor)}{varied}")
-
-
-def rows(comparison: Comparison) -> list[tuple[Text, Text, Text]]:
-    """The cells of `HEADER` after its first, in the order of `Comparison.rows`."""
-    told = [row.costs for row in comparison.rows]
-    return [(costs.round_trips, costs.durable_writes, costs.server_means_us) for costs in told]
+    return Text(f"{formats.ms(floor)}{varied}", runs=cell.evidence)
 
 
 def _means(cell: Cell) -> Text:
     means = server_means_us(cell)
     names = (*(name for name in COMMON if name in means), *(name for name in means if name not in COMMON))
     told = ", ".join(f"{name.replace('_', ' ')} {formats.significant(means[name])}" for name in names)
-    return Text(told) if told else Text(formats.NOTHING, measured=False)
+    return Text(told, runs=cell.evidence) if told else Text(formats.NOTHING, measured=False)

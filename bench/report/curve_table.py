@@ -1,27 +1,57 @@
 """Saturation by number of clients, as a table: what more clients bring, and what they cost."""
 
-from bench.analysis.cells import Absent, Value
-from bench.analysis.curves import curve
-from bench.report import formats
-from bench.report.table_model import Comparison, LongRow, Text
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-HEADER = ("System", "Clients", "Pairs/s", "p50, ms", "p99, ms")
-TITLE = "Saturation by number of clients"
-EXPLANATION = (
+from bench.analysis.cells import Absent, Cell
+from bench.analysis.curves import Point, curve
+from bench.report import formats
+from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
+from bench.report.table_model import Comparison, LongRow, system_column
+
+_TITLE = "Saturation by number of clients"
+_EXPLANATION = (
     "Each step of the climb by itself: latencies of unlike numbers of clients are never pooled. Where throughput rises "
     "no more, further clients only wait. The window after the climb has as many clients as the best step had."
 )
 
 
-def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, Text, Text, Text]]]:
-    """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
-    found = []
-    for row in comparison.rows:
-        for point in curve(row.cells["saturation"]) if "saturation" in row.cells else ():
-            rate, latencies = Text(formats.whole_value(point.pairs_per_s)), point.acquire_us
-            found.append((row, (str(point.clients), rate, _ms(latencies["p50"]), _ms(latencies["p99"]))))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One step of one row's climb."""
+
+    row: LongRow
+    cell: Cell
+    point: Point
 
 
-def _ms(value: Value) -> Text:
-    return Text(formats.ms_value(value), measured=not isinstance(value, Absent))
+def blocks(comparison: Comparison) -> tuple[Block, ...]:
+    """The section; none where nothing climbed."""
+    steps = [
+        _Step(row, cell, point)
+        for row in comparison.rows
+        if (cell := row.cells.get("saturation")) is not None
+        for point in curve(cell)
+    ]
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, steps)) if steps else ()
+
+
+def _ms(quantile: str) -> Callable[[_Step], Text]:
+    def text(step: _Step) -> Text:
+        value = step.point.acquire_us[quantile]
+        return Text(formats.ms_value(value), measured=not isinstance(value, Absent), runs=step.cell.evidence)
+
+    return text
+
+
+_COLUMNS: Sequence[Column[_Step]] = (
+    system_column(lambda step: step.row),
+    Column("Clients", lambda step: str(step.point.clients), fit=Fit(width=8, right=True)),
+    Column(
+        "Pairs/s",
+        lambda step: Text(formats.whole_value(step.point.pairs_per_s), runs=step.cell.evidence),
+        fit=Fit(),
+    ),
+    Column("p50", _ms("p50"), unit="ms", fit=Fit()),
+    Column("p99", _ms("p99"), unit="ms", fit=Fit()),
+)

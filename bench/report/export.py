@@ -8,15 +8,17 @@ import matplotlib as mpl
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import CampaignFolder, HazardFolder
+from bench.report.documents.claims import claims_document
+from bench.report.documents.comparison import comparison_document
+from bench.report.documents.hazards import hazards_document
+from bench.report.documents.results import page_document
 from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
 from bench.report.figures import ALL, Drawing, hazard_drawings
 from bench.report.figures.drawing import FORMATS
-from bench.report.hazard_markdown import hazards_markdown
-from bench.report.hazard_page import hazards_page
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
-from bench.report.markdown import claims_markdown, comparison_markdown
-from bench.report.page import comparison_page
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
+from bench.report.writers.html import html_page
+from bench.report.writers.markdown import markdown
 
 __all__ = ["MANIFEST", "PAGE", "export", "write_evidence"]
 
@@ -65,10 +67,10 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
     every = tuple(sorted((*measured, *played)))
     judged = tuple(sorted({run_id for judgement in evidence.judgements for run_id in judgement.evidence}))
     texts = {
-        "comparison.md": (comparison_markdown(evidence), every),
+        "comparison.md": (markdown(comparison_document(evidence)), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        PAGE: (comparison_page(evidence, drawings, under_faults), every),
-        "claims.md": (claims_markdown(evidence), judged),
+        PAGE: (html_page(page_document(evidence, drawings, under_faults)), every),
+        "claims.md": (markdown(claims_document(evidence)), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "cells.csv": (cells_csv(evidence), measured),
         "curves.csv": (curves_csv(evidence), measured),
@@ -80,8 +82,8 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
 def _hazards(hazards: HazardEvidence, drawings: list[Drawing]) -> _Files:
     every = tuple(sorted(run.run_id for run in hazards.runs))
     texts = {
-        "hazards.md": hazards_markdown(hazards),
-        "hazards.html": hazards_page(hazards, drawings),
+        "hazards.md": markdown(hazards_document(hazards)),
+        "hazards.html": html_page(hazards_document(hazards, drawings)),
         "hazards.csv": trials_csv(hazards),
         "hazard_verdicts.csv": verdicts_csv(hazards),
     }

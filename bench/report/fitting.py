@@ -21,7 +21,8 @@ class Fitting:
         if options.max_width >= self._width:
             yield self._table
             return
-        yield Styled(str(self._table.title or ""), style="bold", overflow="fold")
+        if self._table.title:
+            yield Styled(str(self._table.title), style="bold", overflow="fold")
         yield from self._records()
         yield ""
 

@@ -1,6 +1,6 @@
 """The first page's table, line by line: for each property the claim beside what this campaign saw."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.evidence import Evidence
@@ -10,7 +10,8 @@ from bench.report.cell_texts import claimed_number, none_or_unlike
 from bench.report.contention_table import changed_hands
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
-from bench.report.table_model import ABSENT, Footnotes, Pair, Property, Text
+from bench.report.model import Text
+from bench.report.table_model import ABSENT, Footnotes, Pair, Property
 
 _EVENTS = {
     "entry_deleted": "its entry was deleted",
@@ -64,12 +65,14 @@ def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
             return none_or_unlike(cells)
         p50, p99 = cells[0].value("acquire_us_p50"), cells[0].value("acquire_us_p99")
         if isinstance(p50, Absent):
-            return Text(p50.reason, notes.of(cells[0]), measured=False)
+            return Text(p50.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
         binds = cells[0].latency_bounds
         high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
         dash = f" {RANGE} " if isinstance(p99, Absent) or p50.modes or p99.modes else RANGE
         most, told = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
-        return Text(f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]))
+        return Text(
+            f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]), runs=cells[0].evidence
+        )
 
     return measured
 
@@ -80,9 +83,9 @@ def _rate(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
             return none_or_unlike(cells)
         value = cells[0].value("throughput_pairs_per_s")
         if isinstance(value, Absent):
-            return Text(value.reason, notes.of(cells[0]), measured=False)
+            return Text(value.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
         words = formats.rate_value(value, cells[0].bounds) if cells[0].bounds else formats.whole(value.value)
-        return Text(words, notes.of(cells[0]))
+        return Text(words, notes.of(cells[0]), runs=cells[0].evidence)
 
     return measured
 
@@ -98,15 +101,16 @@ def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         runs = [run for run in seen if broken or not run.void]
         if not runs:
             return ABSENT
+        ids = tuple(run.run_id for run in runs)
         if not any(run.capabilities.get("fencing_source") for run in runs):
-            return Text("no token", notes.of(*cells))
+            return Text("no token", notes.of(*cells), runs=ids)
         if broken:
-            return Text("did not rise", notes.of(*cells))
+            return Text("did not rise", notes.of(*cells), runs=ids)
         if not all(TOKEN_CHECK in run.passed_checks for run in runs):
-            return Text(f"order {NOT_MEASURED}", notes.of(*cells), measured=False)
+            return Text(f"order {NOT_MEASURED}", notes.of(*cells), measured=False, runs=ids)
         grants = sum(run.operations for run in runs)
         rose = f"rose over {formats.whole(grants)} contended grants"
-        return Text("; ".join([rose, *_falls(evidence, system)]), notes.of(*cells))
+        return Text("; ".join([rose, *_falls(evidence, system)]), notes.of(*cells), runs=ids)
 
     return measured
 
@@ -120,32 +124,28 @@ def _falls(evidence: Evidence, system: str) -> list[str]:
 
 def _quorum(evidence: Evidence) -> Callable[[str], Text]:
     def measured(system: str) -> Text:
-        seen = _capability_runs(evidence, system)
+        seen = [run for run in evidence.rows if run.system == system and run.capabilities]
         if not seen:
             return ABSENT
-        nodes, quorum = seen[0].get("nodes", ""), seen[0].get("quorum", "")
+        nodes, quorum = (seen[0].capabilities.get(name, "") for name in ("nodes", "quorum"))
         if not nodes or not quorum:
             return ABSENT
-        return Text("one server decides" if nodes == "1" else f"{quorum} of {nodes} servers")
+        words = "one server decides" if nodes == "1" else f"{quorum} of {nodes} servers"
+        return Text(words, runs=tuple(run.run_id for run in seen))
 
     return measured
 
 
 def _servers(evidence: Evidence) -> Callable[[str], Text]:
     def measured(system: str) -> Text:
-        settings = dict.fromkeys(
-            cell.setting for cell in evidence.cells if cell.system == system and cell.setting is not None
-        )
-        if not settings:
+        cells = [cell for cell in evidence.cells if cell.system == system and cell.setting is not None]
+        if not cells:
             return ABSENT
+        settings = dict.fromkeys(cell.setting for cell in cells if cell.setting is not None)
         words = [f"{formats.servers(one.nodes)}, {one.source}" for one in settings]
-        return Text("; ".join(dict.fromkeys(words)))
+        return Text("; ".join(dict.fromkeys(words)), runs=tuple(run for cell in cells for run in cell.evidence))
 
     return measured
-
-
-def _capability_runs(evidence: Evidence, system: str) -> list[Mapping[str, str]]:
-    return [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
 
 
 def _contended(evidence: Evidence, system: str, notes: Footnotes) -> Text:
@@ -154,7 +154,7 @@ def _contended(evidence: Evidence, system: str, notes: Footnotes) -> Text:
         return none_or_unlike(cells)
     mean = cells[0].value("acquire_us_mean")
     if isinstance(mean, Absent):
-        return Text(mean.reason, notes.of(cells[0]), measured=False)
+        return Text(mean.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
     hands = changed_hands(cells[0]).partition(" [")[0]
     told = f"; {hands} of grants changed hands" if hands else ""
-    return Text(f"{formats.ms_alone(mean, cells[0].latency_bounds)}{told}", notes.of(cells[0]))
+    return Text(f"{formats.ms_alone(mean, cells[0].latency_bounds)}{told}", notes.of(cells[0]), runs=cells[0].evidence)

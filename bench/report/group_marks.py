@@ -2,7 +2,7 @@
 
 import string
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from bench.analysis import names
@@ -12,7 +12,8 @@ from bench.analysis.groups import Group, groups, too_few
 from bench.analysis.intervals import CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.report import formats
 from bench.report.formats import NO_BREAK
-from bench.report.table_model import NOTE_WORDS, Footnotes, Text
+from bench.report.model import Text
+from bench.report.table_model import NOTE_WORDS, Footnotes
 
 SIGN = "≈"
 
@@ -61,7 +62,7 @@ class GroupMarks:
         if mark is None:
             return text
         marks = (*text.marks, notes.number(mark.sentence))
-        return Text(f"{text.words} {SIGN}{NO_BREAK}{mark.letter}", marks, text.measured)
+        return replace(text, words=f"{text.words} {SIGN}{NO_BREAK}{mark.letter}", marks=marks)
 
 
 def method_sentences(evidence: Evidence) -> Iterable[str]:

@@ -16,7 +16,8 @@ from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report import formats
 from bench.report.formats import NO_BREAK
 from bench.report.hazard_verdicts import NOT_SEEN, word_of
-from bench.report.table_model import ABSENT, Footnotes, Text
+from bench.report.model import Text
+from bench.report.table_model import ABSENT, Footnotes
 
 NO_TOKEN = "No token, so no fence can help; fence by other means"
 NOT_EXPOSED = "No trial could have shown harm; play more trials"
@@ -37,7 +38,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         (one,) = found
         marks = _notes(found, notes)
         if one.verdict is HazardVerdict.NOT_MEASURED:
-            return Text(str(one.verdict), marks, measured=False)
+            return Text(str(one.verdict), marks, measured=False, runs=one.evidence)
         word = word_of(one)
         if _counter_falls(one, hazards):
             word = f"{word}, while the counter survives"
@@ -45,7 +46,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         told = [f"{word}: two holders in {_of(_holders(one))} pauses"]
         if (pinned_ms := longest_pin_ms(one.counted.rows)) is not None:
             told.append(f"waiters pinned for up to {formats.significant(pinned_ms / 1_000.0)}{NO_BREAK}s")
-        return Text("; ".join(told), marks)
+        return Text("; ".join(told), marks, runs=one.evidence)
 
     return measured
 
@@ -69,18 +70,18 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
             if clock_exposure.NO_LEASE in why:
                 return Text(f"no: {clock_exposure.NO_LEASE}", measured=False)
             return Text(ABSENT.words, _notes(found, notes), measured=False)
-        marks = _notes(found, notes)
+        marks, runs = _notes(found, notes), tuple(dict.fromkeys(run for one in counted for run in one.evidence))
         rule = clock_rule([row for row in hazards.tolerance if row.system == system])
         if not isinstance(rule, Absent):
-            return Text(f"yes: two holders once clocks jump by {rule.words}", marks)
+            return Text(f"yes: two holders once clocks jump by {rule.words}", marks, runs=runs)
         showing = [one for one in counted if one.counted.harmful]
         count = sum((_holders(one) for one in showing or counted), NOBODY_LOOKED)
         if not showing:
             # Each line by its own runs: those of another fault did not look for this one's harm.
             word = NOT_SEEN if any(_holders(one).few for one in counted) else "no"
-            return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks)
+            return Text(f"{word}: two holders in {_of(count)} jumps, {count.runs_words}", marks, runs=runs)
         which = ", ".join(one.fault for one in showing)
-        return Text(f"yes: two holders in {_of(count)} ({which})", marks)
+        return Text(f"yes: two holders in {_of(count)} ({which})", marks, runs=runs)
 
     return measured
 

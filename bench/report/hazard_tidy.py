@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.late_writes import late_accepted, late_refused
 from bench.analysis.hazards.rows import HazardRun, TrialRow
-from bench.report.tidy import to_csv
+from bench.report.writers.csv import csv
 
 _TRIAL_COLUMNS = (
     "run_id",
@@ -63,7 +61,7 @@ def trials_csv(hazards: HazardEvidence) -> str:
     rows = [flat for run in hazards.runs for flat in _run(run)]
     parameters = sorted({name for flat in rows for name in flat if name.startswith("parameter_")})
     measures = sorted({name for flat in rows for name in flat if name.startswith("measured_")})
-    return to_csv(pd.DataFrame(rows, columns=[*_TRIAL_COLUMNS, *parameters, *measures]))
+    return csv(rows, [*_TRIAL_COLUMNS, *parameters, *measures])
 
 
 def verdicts_csv(hazards: HazardEvidence) -> str:
@@ -95,7 +93,7 @@ def verdicts_csv(hazards: HazardEvidence) -> str:
         }
         for one in hazards.verdicts
     ]
-    return to_csv(pd.DataFrame(rows, columns=list(_VERDICT_COLUMNS)))
+    return csv(rows, _VERDICT_COLUMNS)
 
 
 def _run(run: HazardRun) -> list[Mapping[str, object]]:

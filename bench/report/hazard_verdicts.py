@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
-from bench.analysis.hazards.counts import CONFIDENCE, Count
+from bench.analysis.hazards.counts import CONFIDENCE
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
-from bench.analysis.hazards.window import WindowFit
-from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.machine import cores
 
@@ -29,8 +27,6 @@ FEW_MEANINGS = {
     HELD: "two clients held the lock; a fence refused every late write, in too few runs to rely on it",
 }
 COUNTED = "Counts are trials that showed the harm, of those that could have."
-REASONS_HEADER = ("Fault", "System", "Verdict", "Shown", "Late accepted, fence off", "Fence on", "Why", "Runs")
-WINDOW_HEADER = ("System", "Pauses beyond the TTL", "Slope", "Median off the line, ms", "In TTLs", "Why it is off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,44 +79,6 @@ def meanings(hazards: HazardEvidence) -> Mapping[str, str]:
     told = {str(word): meaning for word, meaning in MEANINGS.items()}
     shown = {word_of(one) for one in hazards.verdicts}
     return {**told, **{word: meaning for word, meaning in FEW_MEANINGS.items() if word in shown}}
-
-
-def window_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
-    """The cells of `WINDOW_HEADER`: how each system keeps to pause - TTL."""
-    return tuple(_window_line(fit) for fit in hazards.window_fits)
-
-
-def _window_line(fit: WindowFit) -> tuple[str, ...]:
-    off_ms, off_ttls = fit.median_difference_ms, fit.median_difference_ttls
-    return (
-        names.title(fit.system),
-        str(fit.points),
-        NOTHING if fit.slope is None else f"{fit.slope:.2f}",
-        NOTHING if off_ms is None else formats.significant(off_ms),
-        NOTHING if off_ttls is None else f"{100.0 * off_ttls:.1f}{NO_BREAK}%",
-        fit.reason or NOTHING,
-    )
-
-
-def reason_lines(hazards: HazardEvidence) -> tuple[tuple[str, ...], ...]:
-    """The cells of `REASONS_HEADER`: one line a verdict."""
-    return tuple(
-        (
-            one.fault,
-            names.title(one.system),
-            word_of(one),
-            count_words(one) or NOTHING,
-            _of(one.counted.late_without),
-            _of(one.counted.late_with),
-            one.reason or NOTHING,
-            formats.run_list(one.evidence) or NOTHING,
-        )
-        for one in hazards.verdicts
-    )
-
-
-def _of(count: Count) -> str:
-    return f"{count.seen} of {count.of}" if count.of else NOTHING
 
 
 def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:

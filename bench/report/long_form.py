@@ -7,11 +7,12 @@ from bench.analysis.cells import Absent, Cell, amplification
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import Setting, durability_text
 from bench.report import formats
-from bench.report.cell_texts import claimed_amplification, claimed_number, ratio_text
+from bench.report.cell_texts import claimed_amplification, claimed_number, ms_text
 from bench.report.costs import costs_of
 from bench.report.formats import NOTHING
 from bench.report.group_marks import GroupMarks
-from bench.report.table_model import ABSENT, Footnotes, LongRow, Text
+from bench.report.model import Text
+from bench.report.table_model import ABSENT, Footnotes, LongRow
 
 
 def long_rows(evidence: Evidence, notes: Footnotes) -> Iterable[LongRow]:
@@ -69,7 +70,7 @@ def _long_row(
     uncontended, contended, saturation = (cells.get(name) for name in ("uncontended", "contended", "saturation"))
     amplified: Text = ABSENT
     if contended is not None and uncontended is not None:
-        amplified = ratio_text(amplification(contended, uncontended), notes.of(contended))
+        amplified = _amplified(contended, uncontended, notes)
     used = sum(len(cell.used) for cell in cells.values())
     total = sum(len(cell.runs) for cell in cells.values())
     return LongRow(
@@ -107,11 +108,14 @@ def describe(setting: Setting | None, contended: Cell | None) -> dict[str, str]:
 def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) -> Text:
     if cell is None:
         return ABSENT
-    value = cell.value(metric)
     # The footnotes of a cell stand at its first number; three times the same marks would be noise.
     marks = notes.of(cell) if metric.endswith("_p50") else ()
-    text = Text(formats.ms_value(value, binds=cell.latency_bounds), marks, measured=not isinstance(value, Absent))
-    return groups.marked(text, cell, metric, notes)
+    return groups.marked(ms_text(cell, metric, marks), cell, metric, notes)
+
+
+def _amplified(contended: Cell, uncontended: Cell, notes: Footnotes) -> Text:
+    value, runs = amplification(contended, uncontended), (*contended.evidence, *uncontended.evidence)
+    return Text(formats.times_value(value), notes.of(contended), measured=not isinstance(value, Absent), runs=runs)
 
 
 def _rate_text(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
@@ -119,7 +123,7 @@ def _rate_text(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
         return ABSENT
     value = cell.value("throughput_pairs_per_s")
     words = formats.rate_value(value, cell.bounds)
-    text = Text(words, notes.of(cell), measured=not isinstance(value, Absent))
+    text = Text(words, notes.of(cell), measured=not isinstance(value, Absent), runs=cell.evidence)
     return groups.marked(text, cell, "throughput_pairs_per_s", notes)
 
 
@@ -128,5 +132,5 @@ def _cost(cell: Cell | None) -> Text:
         return ABSENT
     value = cell.value("client_cpu_us_per_pair")
     if isinstance(value, Absent):
-        return Text(value.reason, measured=False)
-    return Text(formats.whole_value(value))
+        return Text(value.reason, measured=False, runs=cell.evidence)
+    return Text(formats.whole_value(value), runs=cell.evidence)

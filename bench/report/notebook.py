@@ -17,9 +17,9 @@ from nbconvert import HTMLExporter
 from bench.analysis.places import CAMPAIGN_VARIABLE, DATA_VARIABLE, HAZARDS_VARIABLE, NO_HAZARDS, project_root
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.clean_kernel import OwnNotebookClient, clean_environment
+from bench.report.documents.hazards import TITLE
 from bench.report.files import ReportError, write_file
-from bench.report.hazard_markdown import TITLE
-from bench.report.html_parts import page
+from bench.report.writers.html import page
 
 NOTEBOOK = Path("notebooks") / "comparison.ipynb"
 HAZARD_NOTEBOOK = Path("notebooks") / "hazards.ipynb"

@@ -7,11 +7,12 @@ from pathlib import Path
 from bench.analysis.evidence import Evidence
 from bench.analysis.places import FIGURES, project_root, reference_campaign, reference_hazards
 from bench.records.calibration import read_calibration
-from bench.report.calibration import calibration_markdown
+from bench.report.documents.calibration import calibration_document
+from bench.report.documents.results import results_document
 from bench.report.export import write_evidence
 from bench.report.files import write_file
-from bench.report.markdown import results_markdown
 from bench.report.statistics_page import statistics_markdown
+from bench.report.writers.markdown import markdown
 
 __all__ = ["FIGURES", "RESULTS", "render_reference"]
 
@@ -33,9 +34,9 @@ def render_reference(root: Path | None = None, into: Path | None = None) -> list
     campaign = reference_campaign(root)
     evidence = Evidence.load(campaign, root, reference_hazards(root))
     written = write_evidence(evidence, into / FIGURES)
-    written.append(write_file(into / RESULTS, results_markdown(evidence, f"../{FIGURES}").encode("utf-8")))
+    written.append(write_file(into / RESULTS, markdown(results_document(evidence, f"../{FIGURES}")).encode("utf-8")))
     written.append(write_file(into / STATISTICS, statistics_markdown().encode("utf-8")))
     if (record := campaign.path / CALIBRATION_RECORD).is_file():
-        page = calibration_markdown(read_calibration(record))
+        page = markdown(calibration_document(read_calibration(record)), generated="")
         written.append(write_file(into / CALIBRATION, page.encode("utf-8")))
     return sorted(written)

@@ -8,7 +8,7 @@ from bench.analysis.break_even import PLAUSIBLE_ROUND_TRIP_MS, PLAUSIBLE_WRITE_M
 from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
 from bench.report.formats import RANGE, whole
-from bench.report.markdown_table import table
+from bench.report.writers.markdown import markdown_table as table
 
 _GENERATED = "<!-- Written by `lockbench report --reference` from the code's own constants and simulation. -->"
 _EFFECTS = {

@@ -1,20 +1,12 @@
-"""The comparison as plain text cells with footnotes: what every format renders, so that no two can disagree."""
+"""What the comparison says, as cells with footnotes; `documents.comparison` has its tables."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Cell
 from bench.report import formats
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """One cell: words, the numbers of its footnotes, and whether it holds a measurement."""
-
-    words: str
-    marks: tuple[int, ...] = ()
-    measured: bool = True
+from bench.report.model import Column, Fit, Row, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SystemColumn:
     """One system of the comparison."""
 
     system: str
@@ -100,11 +92,29 @@ class Comparison:
     facts: tuple[tuple[str, str], ...]
     twice: str  # what stands beside what in the glance
     method: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[SystemColumn, ...]
     properties: tuple[Property, ...]
     contexts: tuple[Context, ...]
     rows: tuple[LongRow, ...]
     footnotes: tuple[str, ...]  # number 1 first
+
+
+@dataclass(frozen=True, slots=True)
+class CellRow:
+    """One cell of the campaign, with the row of the comparison that it belongs to."""
+
+    row: LongRow
+    cell: Cell
+
+
+def cell_rows(comparison: Comparison) -> list[CellRow]:
+    """Every cell, by row and workload."""
+    return [CellRow(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells)]
+
+
+def system_column(of: Callable[[Row], LongRow]) -> Column[Row]:
+    """The heading of a line: its system, with its tags."""
+    return Column("System", lambda row: Text(of(row).title, measured=None, tags=of(row).tags), fit=Fit(width=18))
 
 
 ABSENT = Text(NOT_MEASURED, measured=False)

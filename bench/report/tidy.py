@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from bench.analysis.cells import Absent, Cell, Value, amplification, cell_frame
 from bench.analysis.curves import curve
 from bench.analysis.evidence import Evidence
@@ -14,6 +12,7 @@ from bench.analysis.verdicts import verdict_frame
 from bench.report.comparison import build_comparison
 from bench.report.group_marks import GroupMarks
 from bench.report.table_model import Comparison, LongRow
+from bench.report.writers.csv import csv, csv_of
 
 _WORKLOADS = ("uncontended", "contended", "saturation")
 
@@ -21,17 +20,17 @@ _WORKLOADS = ("uncontended", "contended", "saturation")
 def comparison_csv(evidence: Evidence) -> str:
     """One row a system in one setting: what its numbers depend on, claims and measurements."""
     comparison, marks = build_comparison(evidence), GroupMarks(evidence)
-    return to_csv(pd.DataFrame([_comparison_row(evidence, comparison, row, marks) for row in comparison.rows]))
+    return csv([_comparison_row(evidence, comparison, row, marks) for row in comparison.rows])
 
 
 def claims_csv(evidence: Evidence) -> str:
     """One row a claim and system, all claims, with the ids of the runs behind each verdict."""
-    return to_csv(verdict_frame(evidence.judgements))
+    return csv_of(verdict_frame(evidence.judgements))
 
 
 def cells_csv(evidence: Evidence) -> str:
     """One row a cell, all metrics with their bounds and, of several campaigns, both parts of their variation."""
-    return to_csv(cell_frame(evidence.cells))
+    return csv_of(cell_frame(evidence.cells))
 
 
 def curves_csv(evidence: Evidence) -> str:
@@ -48,18 +47,12 @@ def curves_csv(evidence: Evidence) -> str:
         for cell in evidence.cells
         for point in curve(cell)
     ]
-    return to_csv(pd.DataFrame(rows))
+    return csv(rows)
 
 
 def runs_csv(evidence: Evidence) -> str:
     """One row a run, void ones included with the reason."""
-    return to_csv(run_frame(evidence.rows))
-
-
-def to_csv(frame: pd.DataFrame) -> str:
-    """Six significant digits: more than a histogram's bucket resolves, and the same text on every machine."""
-    text: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    return text
+    return csv_of(run_frame(evidence.rows))
 
 
 def _comparison_row(

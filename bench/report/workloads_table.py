@@ -1,41 +1,48 @@
 """Every cell of a campaign on one line: what the clients did, what came of it, and what the load says of itself."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
 from bench.records.schema import Workload
 from bench.report import formats
-from bench.report.table_model import Comparison, LongRow, Text
+from bench.report.cell_texts import ms_text
+from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
+from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
-HEADER = ("System", "Workload", "What the clients did", "p50, ms", "p99, ms", "Pairs/s", "Of the load itself")
-TITLE = "Every workload"
-EXPLANATION = (
+_TITLE = "Every workload"
+_EXPLANATION = (
     "Latencies of an acquire, waiting included. Those of `rate` count from the instant at which the schedule wanted "
     "the operation (open loop), so that a stall shows in every operation that it delayed; all others count from the "
     "client's own start (closed loop)."
 )
 
 
-def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, str, Text, Text, Text, str]]]:
-    """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
-    return [(row, _line(row.cells[name])) for row in comparison.rows for name in sorted(row.cells)]
+def blocks(comparison: Comparison) -> tuple[Block, ...]:
+    """The section, one line a cell."""
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), workloads_table(comparison))
 
 
-def _line(cell: Cell) -> tuple[str, str, Text, Text, Text, str]:
-    phase = "response" if cell.workload.rate_per_s else "acquire"
-    p50, p99 = (cell.value(f"{phase}_us_{quantile}") for quantile in ("p50", "p99"))
-    rate = cell.value("throughput_pairs_per_s")
-    return (
-        cell.workload.name,
-        _asked(cell.workload),
-        Text(formats.ms_value(p50, binds=cell.latency_bounds), measured=not isinstance(p50, Absent)),
-        Text(formats.ms_value(p99, binds=cell.latency_bounds), measured=not isinstance(p99, Absent)),
-        Text(formats.rate_value(rate, cell.bounds), measured=not isinstance(rate, Absent)),
-        _of_the_load(cell),
-    )
+def workloads_table(comparison: Comparison) -> Table[CellRow]:
+    """The cells of a campaign."""
+    return Table(_COLUMNS, cell_rows(comparison), empty="No workload was measured.")
 
 
-def _asked(workload: Workload) -> str:
+def _latency(quantile: str) -> Callable[[CellRow], Text]:
+    def text(row: CellRow) -> Text:
+        phase = "response" if row.cell.workload.rate_per_s else "acquire"
+        return ms_text(row.cell, f"{phase}_us_{quantile}")
+
+    return text
+
+
+def _rate(row: CellRow) -> Text:
+    rate = row.cell.value("throughput_pairs_per_s")
+    words = formats.rate_value(rate, row.cell.bounds)
+    return Text(words, measured=not isinstance(rate, Absent), runs=row.cell.evidence)
+
+
+def clients_words(workload: Workload) -> str:
+    """What the clients did."""
     clients = formats.counted([workload.clients], "client")
     if workload.step_s:
         clients = f"up to {clients}"
@@ -67,3 +74,14 @@ def _of_its_model(cell: Cell) -> Iterable[str]:
     if knees:
         windows = [one["window_clients"] for one in counts if "window_clients" in one]
         yield f"knee at {formats.spread(knees)}, window with {formats.spread(windows)} clients"
+
+
+_COLUMNS: Sequence[Column[CellRow]] = (
+    system_column(lambda row: row.row),
+    Column("Workload", lambda row: row.cell.workload.name, fit=Fit(width=12)),
+    Column("What the clients did", lambda row: clients_words(row.cell.workload), fit=Fit()),
+    Column("p50", _latency("p50"), unit="ms", fit=Fit()),
+    Column("p99", _latency("p99"), unit="ms", fit=Fit()),
+    Column("Pairs/s", _rate, fit=Fit()),
+    Column("Of the load itself", lambda row: _of_the_load(row.cell), fit=Fit()),
+)

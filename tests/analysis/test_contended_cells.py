@@ -15,6 +15,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.records.schema import LadderStep
 from bench.report import contention_table, curve_table, formats, workloads_table
 from bench.report.comparison import build_comparison
+from bench.report.model import Table
 from tests import campaigns
 
 
@@ -141,10 +142,14 @@ def test_the_tables_have_a_line_for_each_shared_cell_and_each_step(tmp_path: Pat
         for row in evidence.rows
     )
     comparison = build_comparison(replace(evidence, rows=rows))
-    who = {row.system: line for row, line in contention_table.rows(comparison)}
+    *_, table = contention_table.blocks(comparison)
+    assert isinstance(table, Table)
+    who = {line.row.system: [column.text(line) for column in table.columns] for line in table.rows}
     assert set(who) == set(evidence.systems)
-    assert [text.words for text in who["redis"][2:4]] == ["7% [7%–7%]", "96 [96–96]"]
+    assert [text.words for text in who["redis"][3:5]] == ["7% [7%–7%]", "96 [96–96]"]
     glance = next(one for one in comparison.properties if one.key == "contention")
     assert glance.pairs["redis"].measured.words.endswith("; 7% of grants changed hands")
-    climbs = [(row.system, line[0]) for row, line in curve_table.rows(comparison) if row.system == "redis"]
-    assert climbs == [("redis", "1"), ("redis", "2")]
+    *_, table = curve_table.blocks(comparison)
+    assert isinstance(table, Table)
+    system, clients = table.columns[:2]
+    assert [clients.text(line).words for line in table.rows if system.text(line).words == "Redis"] == ["1", "2"]

@@ -1,14 +1,19 @@
 """docs/calibration.md: every line of the record, and nothing that is not in it."""
 
 from bench.analysis.places import project_root
-from bench.records.calibration import read_calibration
-from bench.report.calibration import calibration_markdown, line_texts, rounded
+from bench.records.calibration import Calibration, read_calibration
+from bench.report.documents.calibration import calibration_document, line_texts, rounded
 from bench.report.reference import CALIBRATION, CALIBRATION_RECORD
+from bench.report.writers.markdown import markdown
 from tests.calibrate.records import COST, INFORMATION, RATE, calibration
 
 
+def page_of(record: Calibration) -> str:
+    return markdown(calibration_document(record), generated="")
+
+
 def test_every_line_and_every_miss_is_on_the_page() -> None:
-    page = calibration_markdown(calibration(RATE, COST, INFORMATION))
+    page = page_of(calibration(RATE, COST, INFORMATION))
     assert (
         "| a rate | 30 000 commands/s | a native tool: 100 000 commands/s | 0.3 (0.2–0.4) | ≥ 0.35 | **no** |" in page
     )
@@ -19,7 +24,7 @@ def test_every_line_and_every_miss_is_on_the_page() -> None:
 
 
 def test_without_a_miss_the_page_says_so() -> None:
-    assert "Every target was met." in calibration_markdown(calibration(COST))
+    assert "Every target was met." in page_of(calibration(COST))
 
 
 def test_three_digits() -> None:
@@ -29,4 +34,4 @@ def test_three_digits() -> None:
 
 def test_the_committed_page_is_the_record_rendered() -> None:
     record = read_calibration(project_root() / "data" / "reference" / CALIBRATION_RECORD)
-    assert (project_root() / CALIBRATION).read_text(encoding="utf-8") == calibration_markdown(record)
+    assert (project_root() / CALIBRATION).read_text(encoding="utf-8") == page_of(record)

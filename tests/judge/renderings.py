@@ -11,10 +11,12 @@ from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.verdicts import verdict_frame
 from bench.records.store import CampaignFolder, HazardFolder
-from bench.report.hazard_markdown import hazards_markdown
+from bench.report.documents.comparison import comparison_document
+from bench.report.documents.hazards import hazards_document
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
-from bench.report.markdown import comparison_markdown
-from bench.report.tidy import claims_csv, to_csv
+from bench.report.tidy import claims_csv
+from bench.report.writers.csv import csv_of
+from bench.report.writers.markdown import markdown
 from bench.systems.registry import SYSTEMS
 from tests.judge import printed
 from tests.judge.records import Run, runs_of
@@ -43,17 +45,17 @@ class Rendered:
         if load is None:
             evidence, comparison = HazardEvidence.load(folder), {}
             judgements = [one for claim in load_claims() for one in judge_by_hazards(claim, evidence)]
-            claims = to_csv(verdict_frame(judgements))
+            claims = csv_of(verdict_frame(judgements))
         else:
             whole = Evidence.load(CampaignFolder(load), hazards=folder)
             assert whole.hazards is not None
-            evidence, comparison = whole.hazards, {"comparison.md": comparison_markdown(whole)}
+            evidence, comparison = whole.hazards, {"comparison.md": markdown(comparison_document(whole))}
             claims = claims_csv(whole)
         return cls(
             {
                 "hazard_verdicts.csv": verdicts_csv(evidence),
                 "hazards.csv": trials_csv(evidence),
-                "hazards.md": hazards_markdown(evidence),
+                "hazards.md": markdown(hazards_document(evidence)),
                 "claims.csv": claims,
                 **comparison,
             }

@@ -12,12 +12,13 @@ from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
 from bench.records.schema import Resumed
 from bench.records.store import CampaignFolder
 from bench.report.comparison import build_comparison
+from bench.report.documents.comparison import comparison_document, glance_blocks
 from bench.report.group_marks import SIGN
-from bench.report.markdown import comparison_markdown
-from bench.report.page import comparison_fragment
 from bench.report.show import comparison as shown
 from bench.report.table_model import LongRow
 from bench.report.tidy import comparison_csv
+from bench.report.writers.html import html_fragment
+from bench.report.writers.markdown import markdown
 from tests import campaigns
 
 WRITES = {"acquire_durable_writes": "1", "release_durable_writes": "1"}
@@ -93,11 +94,11 @@ def test_the_footnote_gives_the_ratio_and_what_to_do(evidence: Evidence) -> None
 def test_every_format_shows_bounds_runs_and_letters(evidence: Evidence) -> None:
     words = row(evidence, "etcd").acquire_ms_p50.words
     assert re.fullmatch(rf"[\d.]+ \[[\d.]+–[\d.]+\] {SIGN}\s[a-z]", words)
-    markdown = comparison_markdown(evidence)
-    line = next(line for line in markdown.splitlines() if line.startswith("| etcd |") and words in line)
+    text = markdown(comparison_document(evidence))
+    line = next(line for line in text.splitlines() if line.startswith("| etcd |") and words in line)
     assert line.split("|")[-2].strip() == str(RUNS_FOR_AN_INTERVAL)
-    assert "Runs of each" in markdown
-    html = comparison_fragment(evidence)
+    assert "Runs of each" in text
+    html = html_fragment(glance_blocks(evidence))
     assert f"{SIGN}\u00a0" in html
     assert f"<td>{RUNS_FOR_AN_INTERVAL}</td>" in html
     assert SIGN in repr(shown(evidence))

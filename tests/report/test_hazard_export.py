@@ -10,9 +10,10 @@ import pytest
 from bench.analysis.evidence import Evidence
 from bench.analysis.places import HAZARDS_VARIABLE, NO_HAZARDS, hazards_beside, project_root
 from bench.records.store import CampaignFolder, HazardFolder, StoreError
+from bench.report.documents.results import results_document
 from bench.report.export import MANIFEST, export
-from bench.report.markdown import results_markdown
 from bench.report.notebook import HAZARD_NOTEBOOK, render_hazard_notebook, render_notebook
+from bench.report.writers.markdown import markdown
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
 from tests.report.ranges import expanded
@@ -79,7 +80,7 @@ def test_exporting_again_changes_no_byte(synthetic: Path, folder: HazardFolder, 
 
 
 def test_the_results_page_has_a_part_about_faults(synthetic: Path, folder: HazardFolder) -> None:
-    text = results_markdown(Evidence.load(CampaignFolder(synthetic), hazards=folder), "../figures")
+    text = markdown(results_document(Evidence.load(CampaignFolder(synthetic), hazards=folder), "../figures"))
     assert text.index("## Figures") < text.index("## Under faults") < text.index("## Claims and verdicts")
     assert "](../figures/hazard_timeline.svg)" in text
     assert text.count("Staged:") == 1

@@ -13,15 +13,16 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.claims_table import safety_rows
 from bench.report.comparison import build_comparison
+from bench.report.documents.hazards import hazard_terminal_blocks, hazards_document
 from bench.report.fitting import WIDTH
 from bench.report.hazard_cells import COUNTER, FEW, NO_TOKEN, clock_sensitivity, pause_safety
-from bench.report.hazard_markdown import hazards_markdown
-from bench.report.hazard_page import hazards_page
 from bench.report.hazard_rows import VOID, label, median_words, scenario_tables, value_words
-from bench.report.hazard_terminal import hazard_terminal
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.limits import limits
 from bench.report.table_model import Footnotes
+from bench.report.writers.html import html_page
+from bench.report.writers.markdown import markdown
+from bench.report.writers.terminal import terminal
 from tests.analysis.hazards import records
 from tests.analysis.hazards.records import Staged, often, two_holders
 from tests.report import hazard_campaigns
@@ -46,7 +47,7 @@ def both(folder: HazardFolder, synthetic: Path) -> Evidence:
 def printed(hazards: HazardEvidence, width: int = 400) -> str:
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(hazard_terminal(hazards))
+        console.print(terminal(hazard_terminal_blocks(hazards)))
     return captured.get()
 
 
@@ -151,8 +152,8 @@ def test_tokens_are_counted_in_pairs(hazards: HazardEvidence) -> None:
 def test_a_campaign_without_runs_is_one_sentence(tmp_path: Path) -> None:
     nothing = HazardEvidence.load(records.start(tmp_path, records.plan("gc-pause", "redis", fence=False)))
     assert printed(nothing).strip() == "No run of this campaign was started."
-    assert "No run of this campaign says anything" in hazards_markdown(nothing)
-    assert "No run of this campaign says anything" in hazards_page(nothing, ())
+    assert "No run of this campaign says anything" in markdown(hazards_document(nothing))
+    assert "No run of this campaign says anything" in html_page(hazards_document(nothing, ()))
     assert len(trials_csv(nothing).splitlines()) == 1
 
 
@@ -183,12 +184,12 @@ def test_headings_and_values_are_words() -> None:
 
 
 def test_markdown_and_html_are_whole_whatever_a_reason_holds(hazards: HazardEvidence) -> None:
-    text = hazards_markdown(hazards)
+    text = markdown(hazards_document(hazards))
     for line in text.splitlines():
         if line.startswith("|"):
             assert line.endswith("|")
     assert "not confirmed \\| within 2 s" in text
-    html = hazards_page(hazards, ())
+    html = html_page(hazards_document(hazards, ()))
     assert "<b>the pause</b>" not in html
     assert "&lt;b&gt;the pause&lt;/b&gt;" in html
     for words in ("safe only with fencing", "unavailable", "gc-pause-etcd-04", "Staged:"):

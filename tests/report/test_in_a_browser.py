@@ -12,9 +12,10 @@ import pytest
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report import show
+from bench.report.documents.hazards import hazards_document
+from bench.report.documents.results import page_document
 from bench.report.figures import ALL
-from bench.report.hazard_page import hazards_page
-from bench.report.page import comparison_page
+from bench.report.writers.html import html_page
 from bench.servers.ports import free_ports
 from tests.report import hazard_campaigns
 from tests.report.browser import Browser, browser, until_it_answers
@@ -105,7 +106,11 @@ def test_a_page_keeps_its_tables_at_any_width(
     evidence: Evidence, hazards: HazardEvidence, window: Browser, tmp_path: Path, width: int, name: str
 ) -> None:
     drawings = [draw(evidence) for draw in ALL]
-    page = comparison_page(evidence, drawings) if name == "comparison" else hazards_page(hazards, [])
+    page = (
+        html_page(page_document(evidence, drawings))
+        if name == "comparison"
+        else html_page(hazards_document(hazards, []))
+    )
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     # A window cannot be as narrow as a phone; a frame in it can.
     frame = f'<body style="margin:0"><iframe src="page.html" style="width:{width}px;height:900px;border:0"></iframe>'

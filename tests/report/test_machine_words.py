@@ -9,10 +9,12 @@ from bench.analysis.evidence import Evidence
 from bench.records.processors import NO_LIMIT, NOT_KNOWN, Limit
 from bench.records.schema import Measured
 from bench.report.comparison import build_comparison
+from bench.report.documents.claims import claims_document
+from bench.report.documents.results import results_document
 from bench.report.figures import ALL
 from bench.report.limits import limits
 from bench.report.machine import cores
-from bench.report.markdown import claims_markdown, results_markdown
+from bench.report.writers.markdown import markdown
 from tests import campaigns
 
 SYSTEMS = ("redis", "etcd")
@@ -39,8 +41,8 @@ def test_servers_of_others_are_not_said_to_be_here(tmp_path: Path, sources: tupl
         "method": " ".join(build_comparison(found).method),
         "facts": str(build_comparison(found).facts),
         "limits": " ".join(limits(found)),
-        "results": results_markdown(found, "figures"),
-        "claims": claims_markdown(found),
+        "results": markdown(results_document(found, "figures")),
+        "claims": markdown(claims_document(found)),
     }
     foreign, ours = "url" in sources, set(sources) != {"url"}
     for name, words in told.items():

@@ -9,9 +9,11 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.notes import CAUSE_WORDS, CHECKS, OUTCOMES, SMALL_SAMPLE, check_cause
 from bench.analysis.places import project_root, reference_campaign, reference_hazards
 from bench.report.comparison import build_comparison
-from bench.report.markdown import comparison_markdown
-from bench.report.page import comparison_page
+from bench.report.documents.comparison import comparison_document
+from bench.report.documents.results import page_document
 from bench.report.table_model import NOTE_WORDS, Footnotes
+from bench.report.writers.html import html_page
+from bench.report.writers.markdown import markdown
 from bench.systems.registry import SYSTEMS
 
 CAUSES = (*(cause for _, cause in CHECKS.values()), OUTCOMES, SMALL_SAMPLE)
@@ -62,7 +64,11 @@ PLAIN_WORDS = ("errors", "arrivals", "unsent", "aborted", "contention", "overlap
 def test_no_page_shows_the_name_of_a_check(reference: Evidence) -> None:
     comparison = build_comparison(reference)
     assert len(comparison.footnotes) <= 12
-    for text in (*comparison.footnotes, comparison_markdown(reference), comparison_page(reference, [])):
+    for text in (
+        *comparison.footnotes,
+        markdown(comparison_document(reference)),
+        html_page(page_document(reference, [])),
+    ):
         for name in CHECKS:
             assert name not in text or name in PLAIN_WORDS
     assert max(len(note.split()) for note in comparison.footnotes) <= NOTE_WORDS

@@ -9,11 +9,14 @@ from rich.console import Console
 from bench.analysis.evidence import Evidence
 from bench.report import show
 from bench.report.comparison import build_comparison
+from bench.report.documents.claims import claims_blocks, claims_document
+from bench.report.documents.comparison import comparison_document, terminal_blocks
+from bench.report.documents.results import page_document, results_document
 from bench.report.figures import ALL
 from bench.report.fitting import WIDTH
-from bench.report.markdown import claims_markdown, comparison_markdown, results_markdown
-from bench.report.page import comparison_page
-from bench.report.terminal import claims_terminal, comparison_terminal
+from bench.report.writers.html import html_page
+from bench.report.writers.markdown import markdown
+from bench.report.writers.terminal import terminal
 
 VOID_ELEMENTS = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -61,14 +64,14 @@ def printed(renderable: object, width: int) -> list[str]:
 
 
 def test_the_terminal_tables_fit_and_cut_nothing(either: Evidence) -> None:
-    for renderable in (comparison_terminal(either), claims_terminal(either)):
+    for renderable in (terminal(terminal_blocks(either)), terminal(claims_blocks(either))):
         lines = printed(renderable, WIDTH)
         assert max(len(one) for one in lines) <= 100
         assert "…" not in "".join(lines)
 
 
 def test_the_terminal_shows_all_systems_and_all_notes(evidence: Evidence) -> None:
-    text = " ".join(" ".join(printed(comparison_terminal(evidence), WIDTH)).split())
+    text = " ".join(" ".join(printed(terminal(terminal_blocks(evidence)), WIDTH)).split())
     comparison = build_comparison(evidence)
     for note in comparison.footnotes:
         assert " ".join(note.split()) in text
@@ -78,7 +81,11 @@ def test_the_terminal_shows_all_systems_and_all_notes(evidence: Evidence) -> Non
 
 
 def test_markdown_tables_are_whole(either: Evidence) -> None:
-    for text in (comparison_markdown(either), claims_markdown(either), results_markdown(either, "../figures")):
+    for text in (
+        markdown(comparison_document(either)),
+        markdown(claims_document(either)),
+        markdown(results_document(either, "../figures")),
+    ):
         tables: list[list[int]] = [[]]
         for one in text.splitlines():
             if one.startswith("|"):
@@ -90,14 +97,14 @@ def test_markdown_tables_are_whole(either: Evidence) -> None:
 
 
 def test_markdown_has_the_claim_beside_the_measurement(evidence: Evidence) -> None:
-    lines = comparison_markdown(evidence).splitlines()
+    lines = markdown(comparison_document(evidence)).splitlines()
     header = next(one for one in lines if one.startswith("| System | Claimed, ms"))
     assert header.split(" | ")[1:3] == ["Claimed, ms", "p50, ms"]
     assert next(one for one in lines if one.startswith("| Redis | 0.5–2 | **0.0"))
 
 
 def test_the_page_needs_nothing_else_and_is_well_formed(either: Evidence) -> None:
-    text = comparison_page(either, [draw(either) for draw in ALL])
+    text = html_page(page_document(either, [draw(either) for draw in ALL]))
     outline = Outline()
     outline.feed(text)
     assert not outline.open
@@ -112,11 +119,11 @@ def test_the_page_needs_nothing_else_and_is_well_formed(either: Evidence) -> Non
 
 
 def test_what_a_server_said_cannot_become_markup(barren: Evidence) -> None:
-    text = comparison_page(barren, [])
+    text = html_page(page_document(barren, []))
     assert "<b>port</b>" not in text
     assert "<i>servers" not in text
     assert "&lt;b&gt;port&lt;/b&gt;" in text
-    assert "port</b> 1 \\| is taken" in comparison_markdown(barren)
+    assert "port</b> 1 \\| is taken" in markdown(comparison_document(barren))
 
 
 def test_notebook_tables_show_as_html_and_as_text(evidence: Evidence) -> None:

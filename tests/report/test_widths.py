@@ -11,11 +11,13 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.records.store import HazardFolder
 from bench.report.claims_table import verdict_rows
 from bench.report.comparison import build_comparison
+from bench.report.documents.claims import claims_blocks
+from bench.report.documents.comparison import terminal_blocks
+from bench.report.documents.hazards import hazard_terminal_blocks
 from bench.report.fitting import WIDTH
 from bench.report.hazard_rows import scenario_tables
-from bench.report.hazard_terminal import hazard_terminal
 from bench.report.hazard_verdicts import blocks, count_words
-from bench.report.terminal import claims_terminal, comparison_terminal
+from bench.report.writers.terminal import terminal
 from tests.report import hazard_campaigns
 
 WIDTHS = (20, 40, 60, 80, 99, 100, 120, 200)
@@ -29,7 +31,7 @@ def hazards(tmp_path_factory: pytest.TempPathFactory) -> HazardEvidence:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_comparison_is_whole_at_every_width(evidence: Evidence, width: int) -> None:
-    found = printed(comparison_terminal(evidence), width)
+    found = printed(terminal(terminal_blocks(evidence)), width)
     comparison = build_comparison(evidence)
     for column in comparison.columns:
         times = found.count(squeezed(column.title))
@@ -48,14 +50,14 @@ def test_the_comparison_is_whole_at_every_width(evidence: Evidence, width: int) 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_claims_are_whole_at_every_width(evidence: Evidence, width: int) -> None:
-    found = printed(claims_terminal(evidence), width)
+    found = printed(terminal(claims_blocks(evidence)), width)
     for row in verdict_rows(evidence):
         assert_all(found, width, (row.id, row.system, row.claimed, row.measured, row.shown, row.why))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_hazards_are_whole_at_every_width(hazards: HazardEvidence, width: int) -> None:
-    found = printed(hazard_terminal(hazards), width)
+    found = printed(terminal(hazard_terminal_blocks(hazards)), width)
     for table in scenario_tables(hazards):
         assert_all(found, width, (row.title for row in table.rows))
     for block in blocks(hazards):

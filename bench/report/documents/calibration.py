@@ -1,19 +1,31 @@
 """docs/calibration.md, and the texts of a calibration's lines: rendered from a record, and from nothing else."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
 from bench.records.calibration import Bound, Calibration, Line
 from bench.report.machine import cores
+from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, Look, Paragraph, Table, Text
 
-COLUMNS = ("what", "measured", "against", "ratio or cost", "target", "met")
 _DIGITS = 3
-_VERDICTS = {True: "yes", False: "**no**", None: "-"}
 
 
 def rounded(value: float) -> float:
     """Three significant digits: what a handful of repetitions can carry."""
     return float(f"{value:.{_DIGITS}g}")
+
+
+def calibration_document(calibration: Calibration) -> Document:
+    """The whole page. The same record gives the same bytes."""
+    return Document("Is the instrument lighter than what it measures?", tuple(_blocks(calibration)))
+
+
+def terminal_blocks(calibration: Calibration) -> Iterable[Block]:
+    """The lines, and what misses its target."""
+    yield Heading(f"The instrument beside native tools and its budgets: medians of {calibration.pairs} (range)")
+    yield _table(calibration)
+    for line in calibration.missed:
+        yield Paragraph(f"{line.name} misses its target: {line.explanation}")
 
 
 def line_texts(line: Line) -> tuple[str, str, str, str]:
@@ -26,52 +38,48 @@ def line_texts(line: Line) -> tuple[str, str, str, str]:
     return f"{_number(statistics.median(line.instrument))} {line.unit}", against, span, target
 
 
-def calibration_markdown(calibration: Calibration) -> str:
-    """The whole page. The same record gives the same bytes."""
-    return "\n".join(_page(calibration)) + "\n"
+_COLUMNS: Sequence[Column[Line]] = (
+    Column("what", lambda line: line.title, fit=Fit()),
+    Column("measured", lambda line: line_texts(line)[0], fit=Fit()),
+    Column("against", lambda line: line_texts(line)[1], fit=Fit()),
+    Column("ratio or cost", lambda line: line_texts(line)[2], fit=Fit()),
+    Column("target", lambda line: line_texts(line)[3], fit=Fit()),
+    Column("met", lambda line: _MET[line.met], fit=Fit(width=3)),
+)
+_MET: dict[bool | None, Text | str] = {
+    True: Text("yes", measured=None),
+    False: Text("no", look=Look.FAILS),
+    None: "-",
+}
 
 
-def _page(calibration: Calibration) -> Iterator[str]:
+def _table(calibration: Calibration) -> Table[Line]:
+    return Table(_COLUMNS, calibration.lines)
+
+
+def _blocks(calibration: Calibration) -> Iterable[Block]:
     machine = calibration.environment
-    yield "# Is the instrument lighter than what it measures?"
-    yield ""
-    yield (
+    yield Paragraph(
         "Rendered by `lockbench report --reference` from `data/reference/calibration.json`, which "
         "`lockbench calibrate --save` wrote. Each comparison was repeated "
         f"{calibration.pairs} times, native tool and Locust one after the other and in alternating order, on the same "
         f"server; Locust's window was {calibration.window_s:g} s. Shown are medians, with the range of the repetitions "
         "in brackets. A ratio is taken within each repetition."
     )
-    yield ""
-    yield (
+    yield Paragraph(
         f"Measured {calibration.created_at} with lockbench {calibration.lockbench_version} on {machine.cpu_model}, "
         f"{cores(machine)}, {machine.operating_system}, Python {machine.python}; loopback round trip "
         f"{_number(machine.loopback_rtt_us_p50)} µs, fdatasync {_number(machine.fdatasync_us_p50)} µs, load average "
         f"{machine.load_average_1m:g} before the start. The whole took {calibration.took_s:.0f} s."
     )
-    yield ""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield f"|{' --- |' * len(COLUMNS)}"
-    for line in calibration.lines:
-        yield f"| {' | '.join((line.title, *line_texts(line), _VERDICTS[line.met]))} |"
-    yield ""
-    yield "## What misses its target, and why"
-    yield ""
-    missed = calibration.missed
-    for line in missed:
-        yield f"- **{line.title}**: {line.explanation}."
-    if not missed:
-        yield "Every target was met."
-    yield ""
-    yield "## How to read it"
-    yield ""
-    for note in _NOTES:
-        yield f"- {note}"
-    yield ""
-    yield "## Programs"
-    yield ""
-    for name, version in sorted(calibration.programs.items()):
-        yield f"- {name}: {version}"
+    yield _table(calibration)
+    yield Heading("What misses its target, and why")
+    missed = [f"**{line.title}**: {line.explanation}." for line in calibration.missed]
+    yield Bullets(missed) if missed else Paragraph("Every target was met.")
+    yield Heading("How to read it")
+    yield Bullets(_NOTES)
+    yield Heading("Programs")
+    yield Bullets([f"{name}: {version}" for name, version in sorted(calibration.programs.items())])
 
 
 _NOTES = (

@@ -1,0 +1,63 @@
+"""The verdicts on the claims as a document."""
+
+from collections.abc import Sequence
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import Verdict
+from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
+from bench.report.model import Block, Column, Document, Fit, Look, Paragraph, Table, Text
+
+_LOOKS = {
+    Verdict.HOLDS: Look.HOLDS,
+    Verdict.FAILS: Look.FAILS,
+    Verdict.CONDITION: Look.CONDITION,
+    Verdict.CANNOT_SAY: Look.UNDECIDED,
+    Verdict.NOT_TESTABLE: Look.UNDECIDED,
+    Verdict.NOT_MEASURED: Look.UNDECIDED,
+}
+
+
+def claims_document(evidence: Evidence) -> Document:
+    """The verdicts as one page."""
+    return Document("Claims and verdicts", claims_blocks(evidence))
+
+
+def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
+    """The verdicts that the campaign gave, and the claims that it says nothing about."""
+    rows, missing = verdict_rows(evidence), untested(evidence)
+    lab = f", hazard campaign {evidence.hazards.campaign.campaign_id}" if evidence.hazards is not None else ""
+    told: tuple[Block, ...] = (
+        Paragraph(
+            f"Campaign {evidence.campaign.campaign_id}{lab}. Latencies are p50 to p99 of an uncontended acquire; rates "
+            f"are pairs of acquire and release. Verdicts: {tally(rows)}."
+        ),
+        claims_table(rows),
+    )
+    if not missing:
+        return told
+    rest = Paragraph(
+        f"No experiment of this campaign is about the other {len(missing)} claims, which stay `not measured`: "
+        f"{', '.join(missing)}."
+    )
+    return (*told, rest)
+
+
+def claims_table(rows: Sequence[VerdictRow]) -> Table[VerdictRow]:
+    """One line a claim and row of the comparison."""
+    return Table(_COLUMNS, rows, empty="No claim was tested.")
+
+
+_COLUMNS: Sequence[Column[VerdictRow]] = (
+    Column("Claim", lambda row: row.id, fit=Fit(width=6)),
+    Column("Source", lambda row: row.source, small=True),
+    Column("System", lambda row: row.system, fit=Fit(width=19)),
+    Column("Claimed", lambda row: row.claimed, fit=Fit(width=14)),
+    Column("Measured", lambda row: Text(row.measured, runs=row.runs), strong=False, fit=Fit(width=16)),
+    Column("Verdict", lambda row: Text(row.shown, look=_look(row), runs=row.runs), fit=Fit(width=14)),
+    Column("Why", lambda row: row.why, fit=Fit(width=26)),
+    Column("Runs", lambda row: row.evidence, small=True),
+)
+
+
+def _look(row: VerdictRow) -> Look:
+    return Look.FAVOURABLE if row.favourable else _LOOKS[row.verdict]

@@ -1,0 +1,113 @@
+"""Two campaigns side by side as a document."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bench.analysis.cells import Absent, Value
+from bench.analysis.comparing import Campaigns, Line, Tally
+from bench.analysis.evidence import Evidence
+from bench.analysis.intervals import Method
+from bench.report import formats
+from bench.report.formats import NOTHING, RANGE
+from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, Table
+
+_WIDTH = 80
+
+
+def compare_document(campaigns: Campaigns, a: Evidence, b: Evidence) -> Document:
+    """What differs, cell by cell, and how much came out again."""
+    return Document("Two campaigns", tuple(_blocks(campaigns, a, b)))
+
+
+def compare_rows(campaigns: Campaigns) -> list[Mapping[str, object]]:
+    """One row a cell and column, plain numbers: for CSV."""
+    return [_flat(line) for line in campaigns.lines]
+
+
+def _blocks(campaigns: Campaigns, a: Evidence, b: Evidence) -> Iterable[Block]:
+    yield Bullets(tuple(_heads(a, b)))
+    yield Heading("What differs")
+    yield Table(_DIFFERS, campaigns.differences, empty="Nothing that is recorded.", width=_WIDTH)
+    yield Heading("Cell by cell")
+    yield Table(_CELLS, campaigns.lines, width=_WIDTH)
+    yield Heading("How much of B lies in A's interval")
+    yield Table(_TALLIES, campaigns.tallies(), width=_WIDTH)
+    yield Bullets(tuple(_notes(campaigns)))
+
+
+def _heads(a: Evidence, b: Evidence) -> Iterable[str]:
+    for letter, one in (("A", a), ("B", b)):
+        runs = formats.counted([sum(not row.void for row in one.rows)], "run")
+        yield f"{letter}: {one.campaign.campaign_id}, {runs} counted, {one.campaign.created_at}"
+
+
+def _value(value: Value, *, bounds: bool) -> str:
+    if isinstance(value, Absent):
+        return value.reason
+    if value.method is Method.COUNT:
+        return f"{value.value:g}"
+    told = _number(value.value)
+    return f"{told} [{_number(value.low)}{RANGE}{_number(value.high)}]" if bounds and value.runs > 1 else told
+
+
+def _number(value: float) -> str:
+    return formats.whole(value) if value >= 100.0 else formats.significant(value)
+
+
+def _ratio(line: Line) -> str:
+    if line.bound:
+        return formats.bound_words(line.bound)
+    return formats.times_value(line.ratio) if line.ratio is not None else NOTHING
+
+
+def _told(one: Tally) -> str:
+    share = f" ({one.within / one.compared:.0%})" if one.compared else ""
+    bounds = f"; {one.bounds} not compared: a bound" if one.bounds else ""
+    return f"{one.within} of {one.compared}{share}{bounds}"
+
+
+_DIFFERS: Sequence[Column[Sequence[str]]] = (
+    Column("", lambda one: one[0], fit=Fit(width=20)),
+    Column("A", lambda one: one[1], fit=Fit(width=28)),
+    Column("B", lambda one: one[2], fit=Fit(width=28)),
+)
+_CELLS: Sequence[Column[Line]] = (
+    Column("Cell", lambda line: f"{line.system} {line.workload}", fit=Fit(width=12, once=True)),
+    Column("Column", lambda line: line.column, fit=Fit(width=14)),
+    Column("A", lambda line: _value(line.a, bounds=True), fit=Fit(width=19)),
+    Column("B", lambda line: _value(line.b, bounds=False), fit=Fit(width=7)),
+    Column("B / A", _ratio, fit=Fit(width=17)),
+    Column("B in A", lambda line: {True: "yes", False: "no", None: NOTHING}[line.lies_within], fit=Fit(width=3)),
+)
+_TALLIES: Sequence[Column[Tally]] = (
+    Column("Column", lambda one: one.column, fit=Fit(width=22)),
+    Column("Meant to travel", lambda one: "yes" if one.travels else "no", fit=Fit(width=16)),
+    Column("Cells of B in A's interval", _told, fit=Fit(width=36)),
+)
+
+
+def _notes(campaigns: Campaigns) -> Iterable[str]:
+    yield "Meant to travel: round trips, durable writes, and shares."
+    yield "A share is a system's cost by the geometric mean of the costs of all compared systems in the same campaign."
+    yield "All else is of one host and its hour: nothing follows from a difference but that it is there."
+    for letter, cells in (("A", campaigns.only_a), ("B", campaigns.only_b)):
+        if cells:
+            yield f"Only in {letter}: {', '.join(cells)}."
+    if campaigns.same:
+        yield f"The same in both: {', '.join(campaigns.same)}."
+
+
+def _flat(line: Line) -> dict[str, object]:
+    flat: dict[str, object] = {
+        "system": line.system,
+        "workload": line.workload,
+        "column": line.column,
+        "meant_to_travel": line.travels,
+    }
+    for side, value in (("a", line.a), ("b", line.b), ("b_by_a", line.ratio)):
+        known = None if value is None or isinstance(value, Absent) else value
+        flat[side] = known.value if known else None
+        flat[f"{side}_low"] = known.low if known else None
+        flat[f"{side}_high"] = known.high if known else None
+    flat["not_compared"] = ", ".join(line.bound)
+    flat["b_in_interval_of_a"] = line.lies_within
+    return flat

@@ -1,0 +1,33 @@
+"""The two documents that hold everything: the comparison's page, and the results of the reference campaign."""
+
+from collections.abc import Sequence
+
+from bench.analysis.evidence import Evidence
+from bench.report.documents.claims import claims_blocks
+from bench.report.documents.comparison import comparison_blocks, comparison_document
+from bench.report.documents.hazards import hazard_blocks, verdict_blocks
+from bench.report.figures import ALL, hazard_drawings
+from bench.report.limits import limits
+from bench.report.model import Block, Bullets, Document, Figure, Heading, Picture
+
+
+def page_document(evidence: Evidence, drawings: Sequence[Picture], under_faults: Sequence[Picture] = ()) -> Document:
+    """The comparison with its figures and the verdicts; `under_faults` are the drawings of a hazard campaign."""
+    inserted: list[Block] = [Figure(drawing) for drawing in drawings]
+    if evidence.hazards is not None:
+        inserted += [Heading("Under faults"), *verdict_blocks(evidence.hazards)]
+        inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
+    inserted += [Heading("What becomes of the claims"), *claims_blocks(evidence)]
+    return comparison_document(evidence, inserted)
+
+
+def results_document(evidence: Evidence, folder: str) -> Document:
+    """Comparison, figures, verdicts and limits; `folder` is the path from the page to the figures' folder."""
+    blocks: list[Block] = [*comparison_blocks(evidence), Heading("Figures")]
+    blocks += [Figure(draw(evidence), folder) for draw in ALL]
+    if evidence.hazards is not None:
+        drawings = hazard_drawings(evidence.hazards, evidence.claims)
+        blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, drawings, folder)]
+    blocks += [Heading("Claims and verdicts"), *claims_blocks(evidence)]
+    blocks += [Heading("Limits"), Bullets(limits(evidence))]
+    return Document("Results of the reference campaign", blocks)

@@ -1,0 +1,1 @@
+"""The formats of a report, one file each: they know documents, and nothing of what a document is about."""
