@@ -1,5 +1,6 @@
 """Titles, order and kinship of systems, from the registry's static entries. No adapter is imported here."""
 
+import re
 from collections.abc import Mapping
 
 from bench.systems.registry import HEADLINE, SYSTEMS
@@ -38,3 +39,8 @@ def position(system: str) -> int:
 def claimed_as(system: str) -> str:
     """The system whose claims apply to this row: itself, or the one whose durable sibling it is."""
     return _SIBLING_OF.get(system, system)
+
+
+def in_order(title: str) -> tuple[tuple[int, str], ...]:
+    """A key by which titles of workloads are sorted: numbers in them by their size, 8 clients before 32."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", title))

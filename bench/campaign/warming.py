@@ -17,8 +17,9 @@ from bench.analysis.holds import read_events
 from bench.analysis.steady import trend
 from bench.campaign.servers import Progress
 from bench.load.runner import run_load
-from bench.records.schema import RunPlan, WarmUp, Workload
+from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import RunFolder
+from bench.records.workload import Workload
 from bench.servers.pinning import Placement
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import system

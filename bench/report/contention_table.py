@@ -1,5 +1,6 @@
 """Who got the lock next, and how long those waited who had to: what a p50 under contention does not tell."""
 
+from bench.analysis import names
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell
 from bench.report import formats
 from bench.report.table_model import Comparison, LongRow, Text
@@ -24,7 +25,7 @@ EXPLANATION = (
 
 def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, Text, Text, Text, Text, Text]]]:
     """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
-    shared = [(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells)]
+    shared = [(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells, key=names.in_order)]
     return [(row, _line(cell)) for row, cell in shared if cell.workload.keys]
 
 
@@ -42,7 +43,7 @@ def _line(cell: Cell) -> tuple[str, Text, Text, Text, Text, Text]:
     told = streak.reason if isinstance(streak, Absent) else formats.whole_value(streak)
     hands = changed_hands(cell)
     return (
-        cell.workload.name,
+        cell.workload.title,
         _ms(cell, "acquire_us_mean"),
         Text(hands or NOT_RECORDED, measured=bool(hands)),
         Text(told, measured=not isinstance(streak, Absent)),

@@ -67,7 +67,7 @@ class Costs:
 class LongRow:
     """One system in one setting, with everything that a number of its row depends on.
 
-    `cells` are the cells behind the numbers, by workload name.
+    `cells` are the cells behind the numbers, by what tables call their workload; with the user's own come their notes.
     """
 
     system: str
@@ -91,6 +91,7 @@ class LongRow:
     contention_amplification: Text
     client_cpu_us_per_pair: Text
     cells: Mapping[str, Cell] = field(repr=False, compare=False)
+    own_marks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

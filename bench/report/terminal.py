@@ -12,6 +12,7 @@ from rich.text import Text as Styled
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
+from bench.report import workloads_table
 from bench.report.claims_table import tally, untested, verdict_rows
 from bench.report.comparison import build_comparison
 from bench.report.fitting import WIDTH, Fitting
@@ -59,9 +60,13 @@ def claims_terminal(evidence: Evidence) -> RenderableType:
 
 
 def _parts(comparison: Comparison) -> Iterable[RenderableType]:
-    if comparison.columns:
-        yield Fitting(_glance(comparison))
-    yield Fitting(_numbers(comparison))
+    own = workloads_table.has_own(comparison)
+    if not own or workloads_table.has_usual(comparison):
+        if comparison.columns:
+            yield Fitting(_glance(comparison))
+        yield Fitting(_numbers(comparison))
+    if own:
+        yield Fitting(_workloads(comparison))
     for number, note in enumerate(comparison.footnotes, 1):
         yield Padding(Styled(f"[{number}] {note}", style="dim"), (0, 0, 0, 1))
     for line in comparison.method:
@@ -126,6 +131,15 @@ def _numbers(comparison: Comparison) -> Table:
             row.client_cpu_us_per_pair.words.partition(" [")[0],  # its bounds would not fit
             row.runs_per_cell,
         )
+    return table
+
+
+def _workloads(comparison: Comparison) -> Table:
+    table = compact_table(workloads_table.TITLE)
+    for header, ratio in zip(workloads_table.HEADER, (2, 4, 5, 2, 2, 2, 2), strict=True):
+        table.add_column(header, overflow="fold", ratio=ratio)
+    for row, cells in workloads_table.rows(comparison):
+        table.add_row(row.title, *(_measured(cell) if isinstance(cell, Text) else cell for cell in cells))
     return table
 
 

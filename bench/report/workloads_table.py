@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 
+from bench.analysis import names
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
-from bench.records.schema import Workload
+from bench.records.workload import Workload, parameters
 from bench.report import formats
 from bench.report.table_model import Comparison, LongRow, Text
 
 HEADER = ("System", "Workload", "What the clients did", "p50, ms", "p99, ms", "Pairs/s", "Of the load itself")
+# The parameters of a user's own cell that are told beside those of every cell: no mode says them.
+_TOLD_OF_OWN = ("ttl_ms", "timeout_ms", "measure_s", "processes")
 TITLE = "Every workload"
 EXPLANATION = (
     "Latencies of an acquire, waiting included. Those of `rate` count from the instant at which the schedule wanted "
@@ -18,17 +21,31 @@ EXPLANATION = (
 
 def rows(comparison: Comparison) -> list[tuple[LongRow, tuple[str, str, Text, Text, Text, str]]]:
     """The cells of `HEADER` after its first, with the row of the comparison that they belong to."""
-    return [(row, _line(row.cells[name])) for row in comparison.rows for name in sorted(row.cells)]
+    return [
+        (row, _line(row.cells[title], row.own_marks.get(title, ())))
+        for row in comparison.rows
+        for title in sorted(row.cells, key=names.in_order)
+    ]
 
 
-def _line(cell: Cell) -> tuple[str, str, Text, Text, Text, str]:
+def has_own(comparison: Comparison) -> bool:
+    """Are there cells of the user's own, which stand in this table alone?"""
+    return any(row.own_marks for row in comparison.rows)
+
+
+def has_usual(comparison: Comparison) -> bool:
+    """Are there cells of the mode's own parameters, which the other tables are about?"""
+    return any(not cell.workload.label for row in comparison.rows for cell in row.cells.values())
+
+
+def _line(cell: Cell, marks: tuple[int, ...]) -> tuple[str, str, Text, Text, Text, str]:
     phase = "response" if cell.workload.rate_per_s else "acquire"
     p50, p99 = (cell.value(f"{phase}_us_{quantile}") for quantile in ("p50", "p99"))
     rate = cell.value("throughput_pairs_per_s")
     return (
-        cell.workload.name,
+        cell.workload.title,
         _asked(cell.workload),
-        Text(formats.ms_value(p50, binds=cell.latency_bounds), measured=not isinstance(p50, Absent)),
+        Text(formats.ms_value(p50, binds=cell.latency_bounds), marks, measured=not isinstance(p50, Absent)),
         Text(formats.ms_value(p99, binds=cell.latency_bounds), measured=not isinstance(p99, Absent)),
         Text(formats.rate_value(rate, cell.bounds), measured=not isinstance(rate, Absent)),
         _of_the_load(cell),
@@ -47,7 +64,12 @@ def _asked(workload: Workload) -> str:
         parts.append(f"Zipf {workload.zipf_exponent:g}")
     if workload.hold_ms:
         parts.append(f"held {workload.hold_ms:g} ms")
-    return ", ".join([*parts, f"wait {workload.wait}"])
+    parts.append(f"wait {workload.wait}")
+    if workload.label:
+        told = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _TOLD_OF_OWN]
+        usual = {"processes": 1, **({"timeout_ms": workload.timeout_ms} if workload.wait == "try" else {})}
+        parts = [workload.name, *parts, *(one.text(value) for one, value in told if value != usual.get(one.field))]
+    return ", ".join(parts)
 
 
 def _of_the_load(cell: Cell) -> str:
