@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -160,3 +161,14 @@ def test_long_names_make_short_folders() -> None:
     ids = [run.run_id for run in plan_runs("c", MEMORY, found, QUICK, 1, 1)]
     assert len(set(ids)) == 2
     assert max(map(len, ids)) < 120
+
+
+def test_the_page_about_workloads_has_every_option() -> None:
+    page = (Path(__file__).parents[2] / "docs/workloads.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `--")]
+    told = {option.strip("| `").removeprefix("--"): row[1] for row in rows for option in row[0].split(",")}
+    told = {option: of for option, of in told.items() if option in BY_OPTION}
+    assert set(told) == set(BY_OPTION)
+    for option, of in told.items():
+        named = {name for name in WORKLOADS if f"`{name}`" in of}
+        assert set(BY_OPTION[option].of) == (set(WORKLOADS) - named if of.startswith("all") else named)
