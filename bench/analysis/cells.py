@@ -19,9 +19,10 @@ from bench.analysis.metrics import METRICS, Direction
 from bench.analysis.modes import modes
 from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
-from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text
+from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text, further_parameters
 from bench.analysis.steady import Trend, order_trend
-from bench.records.schema import Severity, Workload
+from bench.records.schema import Severity
+from bench.records.workload import Workload
 
 TOO_SMALL = "n/a (n too small)"
 NOT_MEASURED = "not measured"
@@ -244,8 +245,8 @@ def cells_of(rows: Sequence[RunRow]) -> tuple[Cell, ...]:
 
 
 def cells_named(cells: Iterable[Cell], system: str, workload: str) -> tuple[Cell, ...]:
-    """The cells of one system and one workload name: more than one where unlike runs were not pooled."""
-    return tuple(cell for cell in cells if cell.system == system and cell.workload.name == workload)
+    """The cells of one system and one workload, none of the user's own: several where unlike runs were not pooled."""
+    return tuple(cell for cell in cells if cell.system == system and cell.workload.title == workload)
 
 
 def amplification(contended: Cell, uncontended: Cell) -> Value:
@@ -261,20 +262,22 @@ def amplification(contended: Cell, uncontended: Cell) -> Value:
 
 def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """The cells as a table: plain columns, units in their names; each metric with its `_low` and `_high`."""
-    return pd.DataFrame([_flat(cell) for cell in cells])
+    own = any(cell.workload.label for cell in cells)
+    return pd.DataFrame([_flat(cell, own=own) for cell in cells])
 
 
-def _flat(cell: Cell) -> Mapping[str, object]:
+def _flat(cell: Cell, *, own: bool) -> Mapping[str, object]:
     setting, workload = cell.setting, cell.workload
     flat: dict[str, object] = {
         "system": cell.system,
-        "workload": workload.name,
+        "workload": workload.title,
         "workload_digest": workload.digest,
         "clients": workload.clients,
         "keys": workload.keys,
         "ttl_ms": workload.ttl_ms,
         "hold_ms": workload.hold_ms,
         "wait": workload.wait,
+        **(further_parameters(workload) if own else {}),
         "source": setting.source if setting else "",
         "server_version": setting.server_version if setting else "",
         "nodes": setting.nodes if setting else None,
@@ -306,5 +309,7 @@ def _flat(cell: Cell) -> Mapping[str, object]:
     }
 
 
-def _order(cell: Cell) -> tuple[int, str, str, str, str]:
-    return (names.position(cell.system), cell.system, cell.workload.name, cell.workload.digest, str(cell.setting))
+def _order(cell: Cell) -> tuple[object, ...]:
+    workload = cell.workload
+    title = names.in_order(workload.title)
+    return (names.position(cell.system), cell.system, title, workload.digest, str(cell.setting))

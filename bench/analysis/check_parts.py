@@ -2,9 +2,10 @@
 
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Measured, RunPlan, Severity
+from bench.records.workload import RATE, UNCONTENDED
 
 GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
-CLAIM_LATENCY = ("uncontended", "rate")  # workloads whose number is a latency; see selfchecks.py
+CLAIM_LATENCY = (UNCONTENDED, RATE)  # workloads whose number is a latency; see selfchecks.py
 
 
 def check_of(

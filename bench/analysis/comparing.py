@@ -96,7 +96,7 @@ def _by_key(evidence: Evidence) -> dict[_Key, Cell]:
     for cell in sorted(evidence.cells, key=lambda cell: len(cell.used)):
         durability = str(cell.setting.durability if cell.setting else "")
         clients = cell.workload.model_dump_json(exclude=_OF_THE_MODE)
-        found[cell.system, cell.workload.name, durability, clients] = cell
+        found[cell.system, cell.workload.title, durability, clients] = cell
     return {key: found[key] for cell in evidence.cells for key in found if found[key] is cell}
 
 
@@ -124,7 +124,7 @@ def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
         yield _line(one, other, "p50 / floor", False, _floors(a, one), _floors(b, other), "acquire_us_p50")
         for column, attribute in (("round trips", "round_trips"), ("durable writes", "durable_writes")):
             yield Line(
-                one.system, one.workload.name, column, True, _count(one, attribute), _count(other, attribute), (), None
+                one.system, one.workload.title, column, True, _count(one, attribute), _count(other, attribute), (), None
             )
     columns = (*([_MEAN] if one.workload.keys else []), *_COLUMNS)
     # Where a ladder chose another number of clients for the window, latencies are not of the same thing.
@@ -149,7 +149,7 @@ def _line(one: Cell, other: Cell, column: str, travels: bool, a: _Side, b: _Side
     values = [side if isinstance(side, Absent) else across_campaigns(side) for side in (a, b)]
     bound = _binds(one, other, metric)
     times = None if isinstance(a, Absent) or isinstance(b, Absent) or bound else ratio_of_campaigns(b, a)
-    return Line(one.system, one.workload.name, column, travels, values[0], values[1], bound, times)
+    return Line(one.system, one.workload.title, column, travels, values[0], values[1], bound, times)
 
 
 def _binds(one: Cell, other: Cell, metric: str) -> tuple[str, ...]:

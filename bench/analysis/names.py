@@ -1,5 +1,6 @@
 """Titles, looks, order and kinship of systems, from the registry's static entries. No adapter is imported here."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -45,3 +46,8 @@ def claimed_as(system: str) -> str:
 def _sibling_of() -> Mapping[str, str]:
     """Durable sibling -> the system whose claims it shares: claims do not say what they assume about durability."""
     return {entry.durable_variant: name for name, entry in SYSTEMS.items() if entry.durable_variant is not None}
+
+
+def in_order(title: str) -> tuple[tuple[int, str], ...]:
+    """A key by which titles of workloads are sorted: numbers in them by their size, 8 clients before 32."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", title))

@@ -11,8 +11,9 @@ from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import LadderStep, Measured, RunPlan, RunState, Severity, WarmUp, Workload
+from bench.records.schema import LadderStep, Measured, RunPlan, RunState, Severity, WarmUp
 from bench.records.store import CampaignFolder, RunFolder, StoreError
+from bench.records.workload import Workload
 
 GENERATOR_CHECK = "generator_cpu"  # the self-check that fails where the load processes had no processor time to spare
 # What makes a rate of a run a lower bound, and a latency an upper one: a word for the cell, by what binds.
@@ -101,9 +102,16 @@ def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
 def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:
     """The same as a table: plain columns, units in their names, one row a run, ordered by system and workload."""
     ordered = sorted(
-        rows, key=lambda row: (names.position(row.system), row.system, row.workload.name, row.repetition, row.run_id)
+        rows, key=lambda row: (names.position(row.system), row.system, row.workload.title, row.repetition, row.run_id)
     )
-    return pd.DataFrame([_flat(row) for row in ordered])
+    own = any(row.workload.label for row in rows)
+    return pd.DataFrame([_flat(row, own=own) for row in ordered])
+
+
+def further_parameters(workload: Workload) -> dict[str, object]:
+    """What tables of cells and runs leave out of a workload while all cells are of a mode, which says it."""
+    told = {"name", "label", "clients", "keys", "ttl_ms", "hold_ms", "wait"}
+    return {"workload_kind": workload.name, **workload.model_dump(exclude=told)}
 
 
 def _row(run: RunFolder) -> RunRow:
@@ -250,13 +258,13 @@ def _histogram(run_id: str, measured: Measured, name: str) -> LatencyHistogram:
         raise StoreError(f"run {run_id}: {name} is damaged: {broken}. Move the run's folder away") from broken
 
 
-def _flat(row: RunRow) -> dict[str, object]:
+def _flat(row: RunRow, *, own: bool) -> dict[str, object]:
     setting, workload = row.setting, row.workload
     flat: dict[str, object] = {
         "campaign_id": row.campaign_id,
         "run_id": row.run_id,
         "system": row.system,
-        "workload": workload.name,
+        "workload": workload.title,
         "workload_digest": workload.digest,
         "repetition": row.repetition,
         "clients": workload.clients,
@@ -264,6 +272,7 @@ def _flat(row: RunRow) -> dict[str, object]:
         "ttl_ms": workload.ttl_ms,
         "hold_ms": workload.hold_ms,
         "wait": workload.wait,
+        **(further_parameters(workload) if own else {}),
         "state": str(row.state),
         "void_reason": f"{row.void_cause}: {row.void_reason}" if row.void else "",
         "failed_checks": ", ".join(sorted(check.name for check in row.failed_checks)),

@@ -21,6 +21,7 @@ from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
+from bench.records.workload import CONTENDED, MEETING, RATE, SATURATION
 
 _LAG = "loop_lag/all"
 _LAG_SHARE_LIMIT = 0.5  # of the median acquire
@@ -32,7 +33,6 @@ _BLOCKED_LIMIT = 0.5  # of single acquires
 _WAIT_FLOOR_US = 500.0  # an answer that comes sooner leaves little time in which something could overlap
 _SPEEDUP_LIMIT = 1.2
 _FAILURES = ("lost", "unknown", "error")
-_MEETING = ("contended", "hot-cold")
 
 _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 
@@ -254,18 +254,18 @@ def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Where clients share keys somebody had to wait; a generator that serialises its clients would never notice.
 
-    With many keys, as in hot-cold, that may also be chance: there it is a note.
+    With many keys, as in hot-cold, that may also be chance: there it is a note, as with parameters of the user's own.
 
     A client without any event waited from before the window until after it: every client was at work when it opened.
     """
-    asked = plan.workload.name in _MEETING and plan.workload.clients > 1
+    asked = plan.workload.name in MEETING and plan.workload.clients > 1
     refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
     met = int(waited(events.holds).sum())
     starved = max(0, plan.workload.clients - events.clients)
     return check_of(
         "contention",
         not asked or refused + met + starved > 0,
-        Severity.VOID if plan.workload.name == "contended" else Severity.NOTE,
+        Severity.VOID if plan.workload.title == CONTENDED else Severity.NOTE,
         f"{met} holds had to wait, {refused} acquires were refused, {starved} clients waited all the time",
         "at least one" if asked else "none is due in this workload",
         "clients did meet at the lock" if asked else "clients were not meant to meet",
@@ -307,4 +307,4 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     steady_state,
     warm_servers,
 )
-_CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {"rate": (arrivals, unsent, wake), "saturation": (knee,)}
+_CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {RATE: (arrivals, unsent, wake), SATURATION: (knee,)}

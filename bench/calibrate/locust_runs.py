@@ -15,8 +15,9 @@ from bench.errors import LockbenchError
 from bench.load.runner import run_load
 from bench.load.sampled import SAMPLE_INTO
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Measured, RunPlan, Workload
+from bench.records.schema import Measured, RunPlan
 from bench.records.store import RunFolder
+from bench.records.workload import UNCONTENDED, Workload
 from bench.servers.supervisor import Supervisor
 
 WINDOW_S = 1.5
@@ -49,7 +50,7 @@ def run_locust(supervisor: Supervisor, system: str, clients: int, processes: int
         position=0,
         system=system,
         workload=Workload(
-            name="uncontended",
+            name=UNCONTENDED,
             clients=clients,
             keys=0,
             warmup_s=_WARMUP_S,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from bench.campaign.execute import RunEnd, finish_runs
 from bench.campaign.measuring_code import measuring_code
-from bench.campaign.modes import choose_workloads, mode_of, plan_runs
+from bench.campaign.modes import Asked, Mode, mode_of, plan_runs, stem_of
 from bench.campaign.resume import (
     CannotResume,
     changed,
@@ -24,36 +24,51 @@ from bench.campaign.servers import Progress, servers_up
 from bench.records.environment import capture_environment
 from bench.records.schema import Added, Campaign, RunPlan
 from bench.records.store import CampaignFolder
+from bench.records.workload import Workload
 from bench.servers.state import exclusive
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import System, server_sets, system
 
 
 def runs_to_add(
-    campaign: Campaign, systems: Sequence[System], workloads: Sequence[str], repetitions: int | None
+    campaign: Campaign, systems: Sequence[System], workloads: Sequence[str | Asked], repetitions: int | None
 ) -> tuple[RunPlan, ...]:
     """Plans that go on where the campaign's own numbers end. Raises CannotResume for one that was made otherwise."""
     refuse_other_code(campaign, measuring_code())
-    mode = mode_of(campaign.mode)
-    if mode is None:
-        raise CannotResume(f"campaign {campaign.campaign_id} was not made by a mode of this lockbench: start a new one")
+    mode = mode_to_add(campaign)
     seed = secrets.randbits(31)
     count = mode.repetitions if repetitions is None else repetitions
-    new = plan_runs(campaign.campaign_id, systems, choose_workloads(workloads, mode), mode, count, seed)
-    there: Counter[tuple[str, str]] = Counter()
+    new = plan_runs(campaign.campaign_id, systems, workloads, mode, count, seed)
+    there: Counter[str] = Counter()
+    cells: dict[str, Workload] = {}
     for plan in campaign.runs:
-        cell = (plan.system, plan.workload.name)
-        there[cell] = max(there[cell], plan.repetition)
+        cell = stem_of(plan.system, plan.workload)
+        there[cell], cells[cell] = max(there[cell], plan.repetition), plan.workload
+    for plan in new:
+        before = cells.get(stem_of(plan.system, plan.workload))
+        if before is not None and before != plan.workload:
+            raise CannotResume(
+                f"{plan.workload.title} has other parameters in campaign {campaign.campaign_id}: give it another name"
+            )
     return tuple(
         plan.model_copy(
             update={
                 "position": len(campaign.runs) + plan.position,
-                "repetition": (number := there[plan.system, plan.workload.name] + plan.repetition),
-                "run_id": f"{plan.system}-{plan.workload.name}-{number:02d}",
+                "repetition": (number := there[cell] + plan.repetition),
+                "run_id": f"{cell}-{number:02d}",
             }
         )
         for plan in new
+        for cell in [stem_of(plan.system, plan.workload)]
     )
+
+
+def mode_to_add(campaign: Campaign) -> Mode:
+    """The mode whose parameters new runs take. Raises CannotResume where the campaign was made by none."""
+    mode = mode_of(campaign.mode)
+    if mode is None:
+        raise CannotResume(f"campaign {campaign.campaign_id} was not made by a mode of this lockbench: start a new one")
+    return mode
 
 
 def refuse_other_code(campaign: Campaign, now: str) -> None:

@@ -91,7 +91,7 @@ def finish_runs(
     failed = []
     with readiness(folder, supervisor, specs, progress) as servers:
         for plan in plans:
-            progress(f"{plan.system}, {plan.workload.name}, repetition {plan.repetition}")
+            progress(f"{plan.system}, {plan.workload.title}, repetition {plan.repetition}")
             end = _finish(plan, folder, supervisor, servers)
             on_run_end(end)
             if end.state is RunState.FAILED:

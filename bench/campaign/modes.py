@@ -6,22 +6,35 @@ then falls on all cells alike instead of on whichever system came last (random i
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bench.errors import LockbenchError
-from bench.records.schema import RunPlan, Workload
+from bench.records.schema import RunPlan
+from bench.records.workload import (
+    AUTO,
+    CONTENDED,
+    HOT_COLD,
+    KEYS_OF,
+    RATE,
+    SATURATION,
+    UNCONTENDED,
+    WORKLOADS,
+    Workload,
+    parameters,
+)
 from bench.systems.registry import HEADLINE, SYSTEMS, System, system
 
-WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold")
 # The rate is one that the slowest system of the bench keeps up with on two cores, and it gives even the quick window of
 # 3 s the 368 operations that a p99 needs. Clients that wait for an arrival cost nothing, so there are plenty.
 _RATE_PER_S = 150.0
 _RATE_CLIENTS = 16
 # With 100 keys the hottest gets a fifth of all requests, and even the coldest is usually asked for in the warm-up:
 # the first acquire of a key may have to create it. The exponent is that of YCSB (Cooper and others, SoCC 2010).
-_HOT_COLD_KEYS = 100
 _HOT_COLD_EXPONENT = 0.99
+_STEM_CHARACTERS = 80  # of a label in a run's id; a disk takes 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,7 @@ QUICK = Mode(
     saturation_measure_s=2.3,
     warming_round_s=0.3,
     warming_rounds_at_most=10,
-    workloads=("uncontended", "contended", "saturation"),
+    workloads=(UNCONTENDED, CONTENDED, SATURATION),
 )
 FULL = Mode(
     "full",
@@ -125,37 +138,83 @@ def workload_of(name: str, entry: System, mode: Mode) -> Workload:
     alone = Workload(name=name, clients=1, keys=0, wait="try", warmup_s=mode.warmup_s, measure_s=mode.measure_s)
     meeting = {"clients": mode.contenders, "hold_ms": 1.0, "wait": entry.default_wait}
     changes: dict[str, dict[str, object]] = {
-        "uncontended": {},
-        "contended": {**meeting, "keys": 1},
-        "saturation": {
+        UNCONTENDED: {},
+        CONTENDED: {**meeting, "keys": KEYS_OF[CONTENDED]},
+        SATURATION: {
             "clients": mode.saturation_clients,
             "warmup_s": mode.saturation_warmup_s,
             "step_s": mode.saturation_step_s,
             "measure_s": mode.saturation_measure_s,
         },
-        "rate": {"clients": _RATE_CLIENTS, "rate_per_s": _RATE_PER_S},
-        "hot-cold": {**meeting, "keys": _HOT_COLD_KEYS, "zipf_exponent": _HOT_COLD_EXPONENT},
+        RATE: {"clients": _RATE_CLIENTS, "rate_per_s": _RATE_PER_S},
+        HOT_COLD: {**meeting, "keys": KEYS_OF[HOT_COLD], "zipf_exponent": _HOT_COLD_EXPONENT},
     }
     return alone.model_copy(update=changes[name])
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A cell that somebody asks for: what is changed of the mode's own parameters, and the name that they gave it."""
+
+    workload: str
+    changes: Mapping[str, object] = field(default_factory=dict)
+    name: str = ""  # "": it is called after what was changed
+
+    def on(self, entry: System, mode: Mode) -> Workload:
+        """The parameters of the cell on one system, with a label unless they are the mode's own."""
+        usual = workload_of(self.workload, entry, mode)
+        changes = {name: value for name, value in self.changes.items() if (name, value) != ("wait", AUTO)}
+        asked = usual.model_copy(update=changes)
+        both = [(one, getattr(asked, one.field), getattr(usual, one.field)) for one in parameters()]
+        parts = [one.text(value) for one, value, own in both if value != own]
+        label = self.name or (", ".join([self.workload, *parts]) if parts else "")
+        return Workload.model_validate({**asked.model_dump(), "label": label})
+
+
+def stem_of(system_name: str, workload: Workload) -> str:
+    """What the ids of a cell's runs begin with. Runs are folders, so it is safe as the name of one."""
+    if not workload.label:
+        return f"{system_name}-{workload.name}"
+    safe = re.sub(r"[^A-Za-z0-9.]+", "-", workload.label).strip("-.")
+    if len(safe) > _STEM_CHARACTERS:
+        safe = f"{safe[:_STEM_CHARACTERS]}-{workload.digest}"
+    return f"{system_name}-{safe}"
+
+
+def refuse_one_folder_for_two(stems: Iterable[str]) -> None:
+    """Raise LockbenchError where two cells have one stem, also for a disk that does not tell cases apart."""
+    twice = [stem for stem, count in Counter(stem.casefold() for stem in stems).items() if count > 1]
+    if twice:
+        raise LockbenchError(f"runs of two cells would have one folder, {twice[0]}-01: give one of them another name")
+
+
 def plan_runs(
-    campaign_id: str, systems: Sequence[System], workloads: Sequence[str], mode: Mode, repetitions: int, seed: int
+    campaign_id: str,
+    systems: Sequence[System],
+    workloads: Sequence[str | Asked],
+    mode: Mode,
+    repetitions: int,
+    seed: int,
 ) -> tuple[RunPlan, ...]:
-    """Every run of a campaign, in its seeded, interleaved order."""
+    """Every run of a campaign, in its seeded, interleaved order; a name alone means the mode's own cell.
+
+    Raises LockbenchError where two cells would have one folder.
+    """
     dice = random.Random(seed)
-    cells = [(entry, name) for entry in systems for name in workloads]
+    asked = [Asked(one) if isinstance(one, str) else one for one in workloads]
+    cells = [(entry, one.on(entry, mode)) for entry in systems for one in asked]
+    refuse_one_folder_for_two(stem_of(entry.name, workload) for entry, workload in cells)
     runs: list[RunPlan] = []
     for repetition in range(1, repetitions + 1):
         dice.shuffle(cells)
-        for entry, name in cells:
+        for entry, workload in cells:
             runs.append(
                 RunPlan(
                     campaign_id=campaign_id,
-                    run_id=f"{entry.name}-{name}-{repetition:02d}",
+                    run_id=f"{stem_of(entry.name, workload)}-{repetition:02d}",
                     position=len(runs),
                     system=entry.name,
-                    workload=workload_of(name, entry, mode),
+                    workload=workload,
                     repetition=repetition,
                     seed=dice.getrandbits(32),
                 )

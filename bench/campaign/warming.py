@@ -17,8 +17,9 @@ from bench.analysis.holds import read_events
 from bench.analysis.steady import trend
 from bench.campaign.servers import Progress
 from bench.load.runner import run_load
-from bench.records.schema import RunPlan, WarmUp, Workload
+from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import RunFolder
+from bench.records.workload import HOT_COLD, SATURATION, Workload
 from bench.servers.pinning import Placement
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import system
@@ -76,8 +77,8 @@ def _plan(plan: RunPlan, number: int, round_s: float) -> RunPlan:
     # To a server a poll is one more try, so there is no waiting to warm up; and pauses between polls would be most of
     # what is seen of its speed.
     polls = Wait.parse(wait).strategy == "poll"
-    mix: dict[str, Any] = {"name": "hot-cold", "clients": _CLIENTS, "keys": _KEYS, "wait": wait}
-    apart: dict[str, Any] = {"name": "saturation", "clients": _CLIENTS_APART, "keys": 0, "wait": "try"}
+    mix: dict[str, Any] = {"name": HOT_COLD, "clients": _CLIENTS, "keys": _KEYS, "wait": wait}
+    apart: dict[str, Any] = {"name": SATURATION, "clients": _CLIENTS_APART, "keys": 0, "wait": "try"}
     workload = Workload(warmup_s=0.0, measure_s=ROUNDS_AT_ONCE * round_s, **(apart if polls else mix))
     # Keys have the seed in their names: these are no keys of the run.
     return plan.model_copy(update={"run_id": "warming", "workload": workload, "seed": plan.seed + number})

@@ -1,18 +1,25 @@
 """`lockbench run | live`: load."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
 
 import typer
 
-from bench.campaign.modes import FULL, QUICK, REFERENCE, WORKLOADS, choose_systems, choose_workloads, plan_runs
+from bench.campaign.asked import by_options
+from bench.campaign.modes import FULL, QUICK, REFERENCE, Asked, Mode, choose_systems, choose_workloads, plan_runs
+from bench.campaign.workload_file import read_workload_file
 from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, print_json, steps
+from bench.commands.workload_options import OPTIONS, with_workload_options
 from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, Store, require_name
+from bench.records.workload import WORKLOADS
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import HEADLINE, server_sets
+from bench.systems.registry import HEADLINE, System, server_sets
 
 _SYSTEMS = typer.Option(["all"], "--system", "-s", help=f"Systems, or all: {', '.join(HEADLINE)}, ...")
 _WORKLOADS = typer.Option(["all"], "--workload", "-w", help=f"{', '.join(WORKLOADS)}, or all.")
@@ -24,9 +31,15 @@ def register(app: typer.Typer) -> None:
     app.command()(live)
 
 
+@with_workload_options
 def run(
     context: typer.Context,
-    campaign: str = typer.Argument("latest", help="With --resume: the campaign to go on with."),
+    what: str = typer.Argument(
+        "latest",
+        metavar="[FILE|CAMPAIGN]",
+        show_default=False,
+        help="A workload file: cells under names of your own. With --resume: the campaign to go on with (the latest).",
+    ),
     resume: bool = typer.Option(False, "--resume", help="Go on with a campaign that was interrupted."),
     add_to: str | None = typer.Option(
         None, "--add-to", help="Add runs of these systems and workloads to a campaign, as long as nothing has changed."
@@ -50,19 +63,22 @@ def run(
     ),
     keep_servers: bool = typer.Option(False, "--keep-servers", help="Leave the servers up afterwards."),
     as_json: bool = typer.Option(False, "--json", help="Print the campaign's folder and its runs' states as JSON."),
+    *,
+    own: Mapping[str, str],
 ) -> None:
     """Measure: systems x workloads x repetitions, in a seeded, interleaved order.
 
     Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
-    lockbench run --add-to latest -w rate
+    lockbench run --add-to latest -w rate;  lockbench run -s redis -w contended --clients 8,32 --hold 10ms;
+    lockbench run workload.yaml
     """
-    from bench.campaign.add import add_to_campaign, runs_to_add
+    from bench.campaign.add import add_to_campaign, mode_to_add, runs_to_add
     from bench.campaign.execute import new_campaign, run_campaign
     from bench.campaign.resume import resume_campaign, what_is_left
 
     if resume:
         refuse_a_second_plan(context, _OF_A_PLAN)
-        folder = Store.default().open(campaign)
+        folder = Store.default().open(what)
         left = what_is_left(folder)
         with (
             told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
@@ -73,10 +89,11 @@ def run(
         return
     if add_to is not None:
         refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
-        if was_given(context, "campaign"):
-            raise LockbenchError(f"--add-to names the campaign, {add_to!r}: leave out {campaign!r}")
+        if was_given(context, "what") and not _is_file(what):
+            raise LockbenchError(f"--add-to names the campaign, {add_to!r}: leave out {what!r}")
         folder = Store.default().open(add_to)
-        added = runs_to_add(folder.campaign, choose_systems(systems), workloads, repetitions)
+        cells = _cells(context, what, mode_to_add(folder.campaign), systems, workloads, own)
+        added = runs_to_add(folder.campaign, cells.systems, cells.asked, repetitions or cells.repetitions)
         with (
             told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
             shown_runs(len(added)) as (step, ended),
@@ -86,22 +103,19 @@ def run(
             )
         _tell_end(folder, as_json)
         return
-    if was_given(context, "campaign"):
-        raise LockbenchError(f"{campaign!r}: go on with that campaign by --resume, or name a new one by --name")
+    if was_given(context, "what") and not _is_file(what):
+        raise LockbenchError(
+            f"{what!r}: go on with that campaign by --resume, or name a new one by --name; a workload file is not there"
+        )
     if quick + full + reference > 1:
         raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
     mode = FULL if full else REFERENCE if reference else QUICK
     campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}" if name is None else name
     require_name(campaign_id)
     chosen_seed = secrets.randbits(31) if seed is None else seed
-    runs = plan_runs(
-        campaign_id,
-        choose_systems(systems),
-        choose_workloads(workloads, mode),
-        mode,
-        mode.repetitions if repetitions is None else repetitions,
-        chosen_seed,
-    )
+    cells = _cells(context, what, mode, systems, workloads, own)
+    count = repetitions or cells.repetitions or mode.repetitions
+    runs = plan_runs(campaign_id, cells.systems, cells.asked, mode, count, chosen_seed)
     if mode is not QUICK:
         ERR.print(f"should this be interrupted, `{_resume(campaign_id)}` goes on with it", highlight=False)
     with told_how_to_resume(campaign_id, CampaignFolder, _resume(campaign_id)), shown_runs(len(runs)) as (step, ended):
@@ -114,6 +128,32 @@ def run(
             on_run_end=ended,
         )
     _tell_end(folder, as_json)
+
+
+class _Cells(NamedTuple):
+    """What to measure, on which systems, and how often where a file says so."""
+
+    asked: Sequence[Asked]
+    systems: Sequence[System]
+    repetitions: int | None = None
+
+
+def _cells(
+    context: typer.Context, what: str, mode: Mode, systems: list[str], workloads: list[str], own: Mapping[str, str]
+) -> _Cells:
+    """From a workload file, or else from the options."""
+    chosen = choose_systems(systems)
+    if not was_given(context, "what"):
+        return _Cells(by_options(choose_workloads(workloads, mode), own, chosen, mode), chosen)
+    beside = [option for name, option in {"workloads": "--workload", **OPTIONS}.items() if was_given(context, name)]
+    if beside:
+        raise LockbenchError(f"{what} says what the clients do: leave out {', '.join(beside)}, or change the file")
+    file = read_workload_file(Path(what), mode, chosen if was_given(context, "systems") else None)
+    return _Cells(file.cells, file.systems, file.repetitions)
+
+
+def _is_file(what: str) -> bool:
+    return what.endswith((".yaml", ".yml")) or Path(what).is_file()
 
 
 def _resume(campaign_id: str) -> str:
@@ -140,7 +180,7 @@ _OF_A_CAMPAIGN = {
 }  # fmt: skip
 _OF_A_PLAN = {
     **_OF_A_CAMPAIGN, "add_to": "--add-to", "systems": "--system", "workloads": "--workload",
-    "repetitions": "--repetitions",
+    "repetitions": "--repetitions", **OPTIONS,
 }  # fmt: skip
 
 

@@ -9,10 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# A client has a connection and an alarm, two descriptors of the ten thousand that Locust asks for, and some need more.
-# A load process is saturated by far fewer: 1 000 clients are a mistake long before they are a danger to the machine.
-CLIENTS_PER_PROCESS_AT_MOST = 1_000
-PROCESSES_AT_MOST = 64
 SPAWN_RATE_PER_S = (0.01, 10_000.0)
 RUN_TIME_S_AT_MOST = 86_400
 

@@ -70,7 +70,7 @@ class Collector:
         together = Tally()
         for climbed in self._climbs.values():
             together.add(climbed)
-        self._ladder = ladder_of(together, self.settings.step_s)
+        self._ladder = ladder_of(together, self.settings.workload.step_s)
         best = best_step([step["pairs"] for step in self._ladder])
         self._window_clients = self._ladder[best]["clients"]
         self._runner.send_message(TOP, {"step": best})
@@ -163,11 +163,12 @@ class Collector:
     def _arrivals(self) -> int:
         """How many arrivals the window has by the schedule alone, whatever became of them."""
         settings = self.settings
-        if settings is None or not settings.open_loop:
+        if settings is None or not settings.workload.open_loop:
             return 0
-        opens_ns = round(settings.warmup_s * 1e9)
-        schedule = offsets_ns(settings.arrivals, settings.rate_per_s, settings.seed)
-        return count_between(schedule, opens_ns, opens_ns + round(settings.measure_s * 1e9))
+        does = settings.workload
+        opens_ns = round(does.warmup_s * 1e9)
+        schedule = offsets_ns(does.arrivals, does.rate_per_s, settings.seed)
+        return count_between(schedule, opens_ns, opens_ns + round(does.measure_s * 1e9))
 
     def _locust_requests(self) -> int:
         entries = self._runner.stats.entries.items()

@@ -25,7 +25,7 @@ _TRY = Wait("try")
 
 
 class ProbeFailed(Exception):
-    """An acquire of a key that nobody else uses was refused."""
+    """An acquire of a key that nobody else uses was refused, or gave another lease."""
 
 
 class _Alone(NamedTuple):
@@ -101,6 +101,8 @@ def _acquire(client: LockClient, key: str, settings: LoadSettings, go: Event | N
     answered_ns = monotonic_ns()
     if not isinstance(answer, Grant):
         raise ProbeFailed(f"the first acquire was refused: {answer.outcome}, {answer.reason}")
+    if answer.ttl_ms != settings.ttl_ms:  # the record would name a lease that nobody had
+        raise ProbeFailed(f"the servers made a lease of {answer.ttl_ms} ms of the {settings.ttl_ms} ms asked for")
     freed = client.release(answer)
     if isinstance(freed, Refusal):
         raise ProbeFailed(f"the first release was refused: {freed.outcome}, {freed.reason}")

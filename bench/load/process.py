@@ -24,7 +24,7 @@ from bench.load.climb import Climb
 from bench.load.endpoints import endpoint_of, not_reached
 from bench.load.keys import EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
-from bench.load.options import HOT_COLD, LoadSettings
+from bench.load.options import LoadSettings
 from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, Tally
@@ -32,6 +32,7 @@ from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_n
 from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.records.histogram import LatencyHistogram
+from bench.records.workload import HOT_COLD
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
@@ -83,7 +84,8 @@ class LoadProcess:
         self._on_done = on_done
         self._workers = workers or (self._node,)
         self._window_known = Event()
-        self._hot_shares = zipf_shares(settings.shared_keys, settings.zipf_exponent) if self._is_hot_cold else []
+        does = settings.workload
+        self._hot_shares = zipf_shares(does.shared_keys, does.zipf_exponent) if self._is_hot_cold else []
         self._endpoints: dict[str, Endpoint] = {}
         self._lag = LatencyHistogram()
         self._observations: dict[str, float] = {}
@@ -111,7 +113,7 @@ class LoadProcess:
 
     @property
     def _is_hot_cold(self) -> bool:
-        return self.settings.workload == HOT_COLD
+        return self.settings.workload.name == HOT_COLD
 
     @property
     def _node(self) -> str:
@@ -165,22 +167,23 @@ class LoadProcess:
     def client_ready(self) -> None:
         """One more client is connected. Without a fixed window the first one starts it."""
         self._ready += 1
-        if self.settings.measure_s:
+        if self.settings.workload.measure_s:
             self._send(READY, {"ready": self._ready})
         elif self._ready == 1:
             self.open_window(dict.fromkeys(self._workers, 1))
-        if self.settings.open_loop:
+        if self.settings.workload.open_loop:
             self._window_known.wait()  # before it nothing is due
 
     def keys(self, client: int) -> Keys:
         """The seeded choice of keys of one client, whatever the others do."""
         settings = self.settings
         dice = random.Random(f"{settings.seed}/{client}")
-        if not settings.shared_keys:
+        shared = settings.workload.shared_keys
+        if not shared:
             return OwnKey(client, settings.key)
         if self._is_hot_cold:
             return ZipfKeys(self._hot_shares, settings.key, dice)
-        return EvenKeys(settings.shared_keys, settings.key, dice)
+        return EvenKeys(shared, settings.key, dice)
 
     def end_one(self) -> None:
         """One operation of the window has ended, in whatever way."""
@@ -238,28 +241,28 @@ class LoadProcess:
         In a distributed test every worker takes the window from the arrival of the master's word: clocks of two
         machines cannot be compared, and a millisecond between two windows of one length changes no rate.
         """
-        settings = self.settings
+        settings, does = self.settings, self.settings.workload
         began_ns = monotonic_ns()
-        warm_ns = began_ns + round(settings.warmup_s * 1e9)
+        warm_ns = began_ns + round(does.warmup_s * 1e9)
         if settings.climbs(sum(clients.values())):
             if self._node in clients:
                 self._begin_climb(clients, warm_ns)
         else:
             self._open_window_at(warm_ns)
-        if settings.open_loop:
-            offsets = offsets_ns(settings.arrivals, settings.rate_per_s, settings.seed)
+        if does.open_loop:
+            offsets = offsets_ns(does.arrivals, does.rate_per_s, settings.seed)
             self.schedule = OpenLoop(offsets, Share.by_clients(clients, self._node), began_ns, self.window)
         self._window_known.set()
 
     def _open_window_at(self, opens_ns: int) -> None:
-        measure_s = self.settings.measure_s
+        measure_s = self.settings.workload.measure_s
         self.window.open(opens_ns, round(measure_s * 1e9) if measure_s else None)
         if measure_s:
             self._spawn(self._attend_window)
 
     def _begin_climb(self, clients: Mapping[str, int], begins_ns: int) -> None:
         """Let clients in step by step from `begins_ns` on."""
-        rank, step_ns = sorted(clients).index(self._node), round(self.settings.step_s * 1e9)
+        rank, step_ns = sorted(clients).index(self._node), round(self.settings.workload.step_s * 1e9)
         self.climb = Climb(clients[self._node], rank, len(clients), sum(clients.values()), begins_ns, step_ns)
         self._spawn(self._finish_climb, self.climb)
 
@@ -285,7 +288,7 @@ class LoadProcess:
         _sleep_until(self.window.closes_ns)
         # This greenlet wakes a little late when the loop is busy, so take the CPU time as a share of its own interval.
         share = (process_time_ns() - cpu_ns) / (monotonic_ns() - began_ns)
-        self._cpu_s = share * self.settings.measure_s
+        self._cpu_s = share * self.settings.workload.measure_s
         self._machine = [before, watch.look()]
         # The clients go on, uncounted, until the last counted operation has ended: had they stopped, those still
         # waiting would have found less contention than everybody before them.

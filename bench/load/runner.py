@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import LockbenchError
+from bench.load.bounds import SPAWN_RATE_PER_S
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
 from bench.load.gaps import generator_gaps
-from bench.load.options import RATE, SATURATION
+from bench.load.options import option_of
 from bench.load.result import read_failure, read_result
 from bench.load.rows import read_rows
 from bench.load.watch import reading_of, watch_variable
@@ -22,6 +23,7 @@ from bench.records.ladder import knee_clients, steps_to
 from bench.records.processor_time import used
 from bench.records.schema import Facts, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
+from bench.records.workload import SATURATION, Behaviour, parameters
 from bench.servers.endpoint import Endpoint
 from bench.servers.pinning import Placement, place
 from bench.servers.supervisor import Supervisor
@@ -70,7 +72,7 @@ def run_load(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
         ) from refused
     histograms = {phase: _histogram(counts) for phase, counts in result["histograms"].items()}
-    gap, gaps = generator_gaps(rows, plan.workload.name == RATE)
+    gap, gaps = generator_gaps(rows, plan.workload.open_loop)
     histograms[gap], result["counts"][gap] = gaps, gaps.total
     ladder = tuple(_step(step) for step in result["ladder"])
     before, after = map(reading_of, result["machine"])
@@ -162,29 +164,19 @@ def _run_locust(
 
 def _command(plan: RunPlan, folder: Path, client_variant: Mapping[str, str]) -> list[str]:
     workload = plan.workload
+    does = {one: getattr(workload, one.field) for one in parameters(Behaviour)}
     options: dict[str, object] = {
         "users": workload.clients,
-        "spawn-rate": workload.clients,
+        "spawn-rate": min(workload.clients, SPAWN_RATE_PER_S[1]),
         "exit-code-on-error": 0,  # failed operations are part of a result; only a lost result is an error here
         "expect-workers-max-wait": 30,
         "system": plan.system,
-        "workload": workload.name,
-        "keys": workload.keys,
-        "ttl-ms": workload.ttl_ms,
-        "hold-ms": workload.hold_ms,
-        "wait": workload.wait,
-        "timeout-ms": workload.timeout_ms,
-        "arrivals": workload.arrivals,
-        "zipf-exponent": workload.zipf_exponent,
-        "step-s": workload.step_s,
+        # A rate of 0 says that there is none: it cannot be asked for.
+        **{option_of(one).removeprefix("--"): value for one, value in does.items() if value or not one.asked_from},
         "lock-seed": plan.seed,
-        "warmup-s": workload.warmup_s,
-        "measure-s": workload.measure_s,
         "record-into": folder,
         "client-variant": json.dumps(dict(client_variant)),
     }
-    if workload.name == RATE:
-        options["rate-per-s"] = workload.rate_per_s  # elsewhere it is 0, which is no rate
     return locust_command(options, ["--headless", "--only-summary"], workload.processes)
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 
 from bench.load.window import NEVER_NS, Window
 
-ARRIVALS = ("poisson", "uniform")
 _NS_PER_S = 1e9
 
 

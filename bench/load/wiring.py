@@ -14,7 +14,7 @@ from locust.rpc import Message
 from locust.runners import MasterRunner, Runner, WorkerRunner
 from locust.web import WebUI
 
-from bench.load.bounds import CLIENTS_PER_PROCESS_AT_MOST, whole
+from bench.load.bounds import whole
 from bench.load.collector import Collector
 from bench.load.form import HOST, Form
 from bench.load.guard import Guard, Names
@@ -23,6 +23,7 @@ from bench.load.page import adapt
 from bench.load.parent_watch import watch_parent
 from bench.load.precision import install_precision
 from bench.load.process import CLIMBED, FAILED, ONLY_NODE, READY, TOP, WINDOW, LoadProcess
+from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST
 from bench.systems.base import ClientOptions
 from bench.systems.registry import System, system
 
@@ -84,7 +85,7 @@ class Wiring:
         entries = {entry.name: entry for entry in self._entries(settings, options, driven)}
         for entry in entries.values():
             settings.fit(entry)
-        if settings.measure_s and len(entries) != 1:
+        if settings.workload.measure_s and len(entries) != 1:
             raise BadOptions(f"--measure-s: a fixed window takes one system, not {', '.join(entries)}")
         chosen = system_shown or settings.system != default_of("system")
         if chosen and entries and settings.system not in entries:

@@ -18,12 +18,12 @@ interrupted run. When a campaign goes on, the folder of such a run, or of a fail
 Schema history. 1: first version.
 """
 
-import hashlib
-import json
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from bench.records.workload import Workload
 
 SCHEMA_VERSION = 1
 
@@ -46,41 +46,6 @@ EVENT_COLUMNS = (
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Workload(_Record):
-    """What the clients do. The same parameters in two runs mean that the runs may be pooled."""
-
-    name: str  # uncontended, contended, saturation, rate, hot-cold
-    clients: int
-    keys: int  # how many keys the clients share; 0: each client has its own
-    ttl_ms: int = 10_000
-    hold_ms: float = 0.0
-    timeout_ms: int = 5_000
-    wait: str = "try"
-    warmup_s: float = 1.0
-    measure_s: float = 3.0
-    processes: int = 1
-    rate_per_s: float = 0.0  # arrivals of all clients together, in an open loop; 0: a closed loop
-    arrivals: str = "poisson"  # or uniform, in an open loop
-    zipf_exponent: float = 0.0  # of the popularity of the keys; 0: all alike
-    step_s: float = 0.0  # how long saturation stays on each step of its ladder, before the window; 0: no ladder
-
-    @property
-    def digest(self) -> str:
-        """Eight hex digits that change when any parameter does: runs with unlike digests are never pooled.
-
-        A parameter that was added later is left out where it has its default, which is how the runs before it were
-        made: they keep their digests.
-        """
-        tree = self.model_dump(mode="json")
-        for name in _ADDED_TO_WORKLOAD:
-            if tree[name] == Workload.model_fields[name].default:
-                del tree[name]
-        return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:8]
-
-
-_ADDED_TO_WORKLOAD = ("rate_per_s", "arrivals", "zipf_exponent", "step_s")
 
 
 class RunPlan(_Record):

@@ -154,8 +154,8 @@ def _workloads(evidence: Evidence) -> Iterable[str]:
         own = "with a key of its own" if one.clients == 1 else "each with a key of its own"
         keys = own if one.keys == 0 else f"on {one.keys} key{'s' if one.keys != 1 else ''}"
         words = f"{clients} {keys}, held {one.hold_ms:g} ms, TTL {one.ttl_ms / 1000:g} s, {one.measure_s:g} s measured"
-        if words not in told.setdefault(one.name, []):
-            told[one.name].append(words)
+        if words not in told.setdefault(one.title, []):
+            told[one.title].append(words)
     for name in sorted(told):
         yield f"Workload {name}: {'; or '.join(told[name])}."
 

@@ -45,7 +45,7 @@ def _streak(row: CellRow) -> Text:
 
 _COLUMNS: Sequence[Column[CellRow]] = (
     system_column(lambda row: row.row),
-    Column("Workload", lambda row: row.cell.workload.name, fit=Fit(width=12)),
+    Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12)),
     Column("Mean acquire", lambda row: ms_text(row.cell, "acquire_us_mean"), unit="ms", fit=Fit()),
     Column("Grants that changed hands", _hands, fit=Fit()),
     Column("Longest streak of one client", _streak, fit=Fit()),

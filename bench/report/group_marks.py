@@ -44,7 +44,7 @@ class GroupMarks:
         self._marks: dict[tuple[int, str], GroupMark] = {}  # by the cell's own identity: a cell has no hash
         letters = _letters()
         for name, (workload, words) in COMPARED.items():
-            cells = [cell for cell in evidence.cells if cell.workload.name == workload]
+            cells = [cell for cell in evidence.cells if cell.workload.title == workload]
             for group in groups(cells, name):
                 if group.others:
                     letter = next(letters)
@@ -75,9 +75,9 @@ def method_sentences(evidence: Evidence) -> Iterable[str]:
         f"{RUNS_FOR_AN_INTERVAL} runs of either."
     )
     compared = {workload for workload, _ in COMPARED.values()}
-    few = [cell for cell in too_few(evidence.cells) if cell.workload.name in compared]
+    few = [cell for cell in too_few(evidence.cells) if cell.workload.title in compared]
     if few:
-        told = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.name}" for cell in few)
+        told = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.title}" for cell in few)
         yield f"Not compared with another of their kind, for lack of runs: {'; '.join(told)}."
 
 

@@ -49,10 +49,10 @@ def _generator(evidence: Evidence) -> Iterable[str]:
     highest, cell = max(shares, key=lambda item: item[0])
     yield (
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
-        f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.name})."
+        f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.title})."
     )
     for word, told in BOUND_WORDS.items():
-        bound = [f"{cell.system} ({cell.workload.name})" for cell in evidence.cells if word in cell.bounds]
+        bound = [f"{cell.system} ({cell.workload.title})" for cell in evidence.cells if word in cell.bounds]
         latencies = "" if word == CLIENTS else ", and latencies upper ones"
         if bound:
             yield f"{told.capitalize()}, so that rates are lower bounds{latencies}: {', '.join(bound)}."

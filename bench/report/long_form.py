@@ -41,10 +41,10 @@ def _rows_of(evidence: Evidence, system: str, notes: Footnotes, marks: GroupMark
 
 
 def _one_of_each(cells: list[Cell]) -> list[dict[str, Cell]]:
-    """Rows that hold each workload name once: the same name with other parameters opens a further row."""
+    """Rows that hold each workload once: one of the same title with other parameters opens a further row."""
     rows: list[dict[str, Cell]] = []
     for cell in cells:
-        name = cell.workload.name
+        name = cell.workload.title
         row = next((row for row in rows if name not in row), None)
         if row is None:
             row = {}
@@ -72,6 +72,8 @@ def _long_row(
     if contended is not None and uncontended is not None:
         amplified = _amplified(contended, uncontended, notes)
     used = sum(len(cell.used) for cell in cells.values())
+    own = {title: cell for title, cell in cells.items() if cell.workload.label}
+    in_columns = [cell for title, cell in cells.items() if title not in own] or own.values()
     total = sum(len(cell.runs) for cell in cells.values())
     return LongRow(
         system=system,
@@ -79,7 +81,7 @@ def _long_row(
         tags=setting.tags if setting else names.tags(system),
         **describe(setting, contended),
         runs=f"{used} of {total}" if total else "0",
-        runs_per_cell=formats.spread(len(cell.used) for cell in cells.values()) or "0",
+        runs_per_cell=formats.spread(len(cell.used) for cell in in_columns) or "0",
         claimed_latency_ms=claimed_number(evidence, system, "acquire_latency"),
         acquire_ms_p50=_ms(uncontended, "acquire_us_p50", notes, marks),
         acquire_ms_p99=_ms(uncontended, "acquire_us_p99", notes, marks),
@@ -91,6 +93,7 @@ def _long_row(
         contention_amplification=amplified,
         client_cpu_us_per_pair=_cost(uncontended),
         cells=cells,
+        own_marks={title: notes.of(cell) for title, cell in own.items()},
     )
 
 

@@ -59,7 +59,7 @@ class Costs:
 class LongRow:
     """One system in one setting, with everything that a number of its row depends on.
 
-    `cells` are the cells behind the numbers, by workload name.
+    `cells` are the cells behind the numbers, by what tables call their workload; with the user's own come their notes.
     """
 
     system: str
@@ -83,6 +83,7 @@ class LongRow:
     contention_amplification: Text
     client_cpu_us_per_pair: Text
     cells: Mapping[str, Cell] = field(repr=False, compare=False)
+    own_marks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class CellRow:
 
 def cell_rows(comparison: Comparison) -> list[CellRow]:
     """Every cell, by row and workload."""
-    return [CellRow(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells)]
+    return [CellRow(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells, key=names.in_order)]
 
 
 def system_column(of: Callable[[Row], LongRow]) -> Column[Row]:

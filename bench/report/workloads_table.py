@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
-from bench.records.schema import Workload
+from bench.records.workload import Workload, parameters
 from bench.report import formats
 from bench.report.cell_texts import ms_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
+# The parameters of a user's own cell that are told beside those of every cell: no mode says them.
+_TOLD_OF_OWN = ("ttl_ms", "timeout_ms", "measure_s", "processes")
 _TITLE = "Every workload"
 _EXPLANATION = (
     "Latencies of an acquire, waiting included. Those of `rate` count from the instant at which the schedule wanted "
@@ -27,10 +29,21 @@ def workloads_table(comparison: Comparison) -> Table[CellRow]:
     return Table(_COLUMNS, cell_rows(comparison), empty="No workload was measured.")
 
 
+def has_own(comparison: Comparison) -> bool:
+    """Are there cells of the user's own, which stand in this table alone?"""
+    return any(row.own_marks for row in comparison.rows)
+
+
+def has_usual(comparison: Comparison) -> bool:
+    """Are there cells of the mode's own parameters, which the other tables are about?"""
+    return any(not cell.workload.label for row in comparison.rows for cell in row.cells.values())
+
+
 def _latency(quantile: str) -> Callable[[CellRow], Text]:
     def text(row: CellRow) -> Text:
         phase = "response" if row.cell.workload.rate_per_s else "acquire"
-        return ms_text(row.cell, f"{phase}_us_{quantile}")
+        marks = row.row.own_marks.get(row.cell.workload.title, ()) if quantile == "p50" else ()
+        return ms_text(row.cell, f"{phase}_us_{quantile}", marks)
 
     return text
 
@@ -54,7 +67,12 @@ def clients_words(workload: Workload) -> str:
         parts.append(f"Zipf {workload.zipf_exponent:g}")
     if workload.hold_ms:
         parts.append(f"held {workload.hold_ms:g} ms")
-    return ", ".join([*parts, f"wait {workload.wait}"])
+    parts.append(f"wait {workload.wait}")
+    if workload.label:
+        told = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _TOLD_OF_OWN]
+        usual = {"processes": 1, **({"timeout_ms": workload.timeout_ms} if workload.wait == "try" else {})}
+        parts = [workload.name, *parts, *(one.text(value) for one, value in told if value != usual.get(one.field))]
+    return ", ".join(parts)
 
 
 def _of_the_load(cell: Cell) -> str:
@@ -78,7 +96,7 @@ def _of_its_model(cell: Cell) -> Iterable[str]:
 
 _COLUMNS: Sequence[Column[CellRow]] = (
     system_column(lambda row: row.row),
-    Column("Workload", lambda row: row.cell.workload.name, fit=Fit(width=12)),
+    Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12)),
     Column("What the clients did", lambda row: clients_words(row.cell.workload), fit=Fit()),
     Column("p50", _latency("p50"), unit="ms", fit=Fit()),
     Column("p99", _latency("p99"), unit="ms", fit=Fit()),

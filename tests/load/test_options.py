@@ -33,7 +33,8 @@ def read(**changes: Any) -> LoadSettings:
 
 def test_a_form_sends_texts_and_they_count() -> None:
     settings = read(ttl_ms="2500", hold_ms="1.5", keys="3", warmup_s="0")
-    assert (settings.ttl_ms, settings.hold_ms, settings.keys, settings.warmup_s) == (2500, 1.5, 3, 0.0)
+    assert (settings.ttl_ms, settings.hold_ms) == (2500, 1.5)
+    assert (settings.workload.keys, settings.workload.warmup_s) == (3, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_wait_that_the_system_does_not_know_is_refused() -> None:
     ],
 )
 def test_which_keys_are_shared(workload: str, keys: int, shared: int) -> None:
-    assert read(workload=workload, keys=keys).shared_keys == shared
+    assert read(workload=workload, keys=keys).workload.shared_keys == shared
 
 
 def test_keys_of_two_runs_differ() -> None:

@@ -70,3 +70,7 @@ def test_the_other_side_of_the_process_boundary_stays_unpatched() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_lease_other_than_the_one_asked_for_ends_the_run() -> None:
+    assert script("other_lease") == "the servers made a lease of 4000 ms of the 5000 ms asked for"

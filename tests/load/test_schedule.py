@@ -9,8 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench.load import schedule as schedule_module
-from bench.load.schedule import ARRIVALS, ClosedLoop, OpenLoop, Share, count_between, offsets_ns
+from bench.load.schedule import ClosedLoop, OpenLoop, Share, count_between, offsets_ns
 from bench.load.window import NEVER_NS, Window
+from bench.records.workload import ARRIVALS
 
 _KINDS = st.sampled_from(ARRIVALS)
 _RATES = st.floats(0.01, 100_000)

@@ -231,3 +231,12 @@ def test_a_system_without_tokens_has_none_to_judge() -> None:
     found = check("token_order", plan(), measured(), events(tokens=False))
     assert found.passed
     assert "no fencing tokens" in found.message
+
+
+@pytest.mark.parametrize(("label", "severity"), [("", Severity.VOID), ("checkout", Severity.NOTE)])
+def test_clients_that_never_met_void_the_modes_own_cell_and_no_cell_of_the_users(
+    label: str, severity: Severity
+) -> None:
+    """Who asks for two clients on a hundred keys gets the numbers of that."""
+    found = check("contention", plan(label=label), measured(), events(waiting_ns=0))
+    assert (found.passed, found.severity) == (False, severity)

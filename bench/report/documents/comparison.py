@@ -51,7 +51,8 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
 def glance_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The table of the first page, the numbers with their bounds, and their notes: what a notebook shows."""
     comparison = build_comparison(evidence)
-    return (*_glance(comparison), *_numbers(comparison), *_notes(comparison))
+    usual = (*_glance(comparison), *_numbers(comparison))
+    return (*_with_own(comparison, usual), *_notes(comparison))
 
 
 def terminal_blocks(evidence: Evidence) -> tuple[Block, ...]:
@@ -62,7 +63,15 @@ def terminal_blocks(evidence: Evidence) -> tuple[Block, ...]:
 def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The numbers alone with their notes, for the end of a campaign."""
     comparison = build_comparison(evidence)
-    return (*_numbers(comparison), *_notes(comparison))
+    return (*_with_own(comparison, tuple(_numbers(comparison))), *_notes(comparison))
+
+
+def _with_own(comparison: Comparison, usual: tuple[Block, ...]) -> tuple[Block, ...]:
+    """With the cells of the user's own, where there are some; without the usual tables where there is nothing else."""
+    if not workloads_table.has_own(comparison):
+        return usual
+    own = workloads_table.blocks(comparison)
+    return (*usual, *own) if workloads_table.has_usual(comparison) else own
 
 
 def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:

@@ -30,7 +30,7 @@ def acquire_latency(evidence: Evidence) -> Drawing:
     x is 1 / (1 - p) on a log scale, as HdrHistogram's own plots have it, so that the tail gets the room it deserves.
     Each curve ends where its smallest run stops carrying the percentile.
     """
-    cells = [cell for cell in evidence.cells if cell.workload.name == "uncontended" and cell.used]
+    cells = [cell for cell in evidence.cells if cell.workload.title == "uncontended" and cell.used]
     title = _title(cells)
     caption = _caption(evidence, cells)
     with house_style():

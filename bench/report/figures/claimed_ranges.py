@@ -101,7 +101,7 @@ def _lanes(evidence: Evidence) -> tuple[_Lane, ...]:
             tuple(
                 cell
                 for cell in evidence.cells
-                if names.claimed_as(cell.system) == system and cell.workload.name == "uncontended"
+                if names.claimed_as(cell.system) == system and cell.workload.title == "uncontended"
             ),
         )
         for system in systems

@@ -102,7 +102,7 @@ _NOTHING = (
 def _rows(evidence: Evidence) -> Sequence[_Row]:
     found = []
     for cell in evidence.cells:
-        if cell.workload.name != "uncontended":
+        if cell.workload.title != "uncontended":
             continue
         parts = acquire_parts(cell, evidence.environment)
         if not isinstance(parts, Absent):

@@ -12,6 +12,7 @@ import time  # noqa: E402
 
 from bench.load.options import LoadSettings  # noqa: E402
 from bench.load.overlap import CLIENTS, observe_overlap  # noqa: E402
+from bench.records.workload import UNCONTENDED, Behaviour  # noqa: E402
 from bench.servers.endpoint import Endpoint  # noqa: E402
 from bench.systems.base import Grant, Refusal  # noqa: E402
 from bench.systems.null.lock import NullLock  # noqa: E402
@@ -34,7 +35,7 @@ class BlockingLock(NullLock):
 
 
 def main() -> None:
-    settings = LoadSettings("null", "uncontended", 0, 10_000, 0.0, "try", 5_000, 1, 0.0, 0.0, None)
+    settings = LoadSettings("null", Behaviour(name=UNCONTENDED, keys=0, warmup_s=0.0, measure_s=0.0), seed=1)
     keys = [str(number) for number in range(CLIENTS)]
     seen = {
         cls.__name__: observe_overlap([cls.open(Endpoint(())) for _ in keys], keys, settings)

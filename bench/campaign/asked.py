@@ -1,0 +1,119 @@
+"""Cells of the user's own: parameters as people write them, read, swept and checked.
+
+They come from the options of `lockbench run` or from a workload file. What is not asked for is as in the campaign's
+mode.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.campaign.modes import Asked, Mode
+from bench.errors import LockbenchError
+from bench.load.options import misfits, reader_of
+from bench.records.durations import duration_text, read_duration
+from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST, MEETING, Parameter, Workload, parameters
+from bench.systems.registry import System
+
+CELLS_AT_MOST = 1_000  # a sweep of more is a slip of the pen, and would take a day
+BY_OPTION = {one.option: one for one in parameters() if one.field != "name"}
+_BY_FIELD = {one.field: one for one in BY_OPTION.values()}
+
+
+class BadWorkload(LockbenchError):
+    """What was asked for makes no runs; one message names every mistake."""
+
+
+def by_options(
+    workloads: Sequence[str], given: Mapping[str, str], systems: Sequence[System], mode: Mode
+) -> tuple[Asked, ...]:
+    """The cells of a command line: every workload with every combination of the values. `given` is text by option.
+
+    Raises BadWorkload with all mistakes.
+    """
+    wrong: list[str] = []
+    values: dict[str, Sequence[Any]] = {}
+    for option, text in given.items():
+        one = BY_OPTION[option]
+        values[one.field] = read_all(one, text.split(","), wrong, f"--{option}")
+        for why in unsuitable(one, workloads):
+            wrong.append(f"--{option}: {why}; choose workloads with -w")
+    cells: tuple[Asked, ...] = ()
+    try:
+        if not wrong:
+            cells = tuple(cell for workload in workloads for cell in sweep(workload, values))
+    except ValueError as mistake:
+        wrong.append(str(mistake))
+    wrong += [f"--{option}: {why}" for option, why in mistakes_of(cells, systems, mode)]
+    if wrong:
+        raise BadWorkload("; ".join(wrong))
+    return cells
+
+
+def read_one(one: Parameter, text: str) -> Any:
+    """One value as people write it, a duration with its unit. Raises ValueError."""
+    if not one.unit:
+        return reader_of(one)(text)
+    value = read_duration(text, one.unit)
+    if not one.low <= value <= one.high:
+        low, high = (duration_text(end, one.unit) for end in (one.low, one.high))
+        raise ValueError(f"{text} is outside {low} to {high}")
+    if one.kind is int and not value.is_integer():
+        raise ValueError(f"{text} is not a whole number of milliseconds")
+    return one.kind(value)
+
+
+def read_all(one: Parameter, texts: Sequence[str], wrong: list[str], place: str) -> tuple[Any, ...]:
+    """The values of a list, each once, in its order; what is no value goes into `wrong` with its place."""
+    found: dict[Any, None] = {}
+    for text in texts:
+        try:
+            found[read_one(one, text)] = None
+        except ValueError as mistake:
+            wrong.append(f"{place}: {mistake}")
+    return tuple(found)
+
+
+def unsuitable(one: Parameter, workloads: Sequence[str]) -> Iterator[str]:
+    """Why a parameter makes no sense for some of these workloads; nothing where it does for all."""
+    others = [workload for workload in workloads if workload not in one.of]
+    if others:
+        plural = "s" if len(one.of) > 1 else ""
+        yield f"only for the workload{plural} {', '.join(one.of)}, not for {', '.join(others)}"
+
+
+def sweep(workload: str, values: Mapping[str, Sequence[Any]], name: str = "") -> tuple[Asked, ...]:
+    """A cell for every combination of the values, by field; a name gets what varies. Raises ValueError for too many."""
+    count = math.prod(map(len, values.values()))
+    if count > CELLS_AT_MOST:
+        raise ValueError(f"{count:,} combinations of values are more than {CELLS_AT_MOST:,}")
+    cells = []
+    for combination in itertools.product(*values.values()):
+        changes = dict(zip(values, combination, strict=True))
+        varied = [_BY_FIELD[one].text(value) for one, value in changes.items() if len(values[one]) > 1]
+        cells.append(Asked(workload, changes, ", ".join([name, *varied]) if name else ""))
+    return tuple(cells)
+
+
+def mistakes_of(cells: Sequence[Asked], systems: Sequence[System], mode: Mode) -> tuple[tuple[str, str], ...]:
+    """What cannot be done as asked on these systems: the option and why, each once."""
+    found = (one for cell in cells for entry in systems for one in _mistakes(cell.on(entry, mode), entry))
+    return tuple(dict.fromkeys(found))
+
+
+def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
+    if workload.name in MEETING and not workload.keys:
+        yield "keys", f"clients of {workload.name} share keys: ask for 1 or more"
+    if not workload.measure_s:
+        yield "window", "a window of 0 ms measures nothing"
+    if workload.clients < workload.processes:
+        yield (
+            "processes",
+            f"each of {workload.processes} load processes needs a client, and there is {workload.clients}",
+        )
+    if workload.clients > workload.processes * CLIENTS_PER_PROCESS_AT_MOST:
+        most = f"{CLIENTS_PER_PROCESS_AT_MOST:,} for each load process"
+        yield "clients", f"{workload.clients:,} are more than {most}: ask for more of these with processes"
+    for name, why in misfits(workload, entry):
+        yield _BY_FIELD[name].option, why
