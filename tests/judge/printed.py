@@ -18,7 +18,7 @@ from tests.judge.reasons import clauses_of, told_of
 from tests.judge.records import Run, Trial, counted
 from tests.judge.searches import searches
 from tests.judge.waiting import never_served
-from tests.judge.windows import beyond, fit
+from tests.judge.windows import beyond, fit, off_the_line
 from tests.judge.writes import accepted, late, late_read, lost_updates, refused, stale
 
 NOTHING = "—"
@@ -58,6 +58,7 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
             "unavailable": tally.nobody.seen,
             "of_exposed_to_that": tally.nobody.of,
             "has_token": tally.has_token,
+            "emulator": any("emulator" in run.history.get("tags", []) for run in runs if run.system == key[0]),
         }
         seen.same(f"{where}, evidence_runs", set(row["evidence_runs"].split()), set(line.evidence))
         seen.same(f"{where}, void_runs", row["void_runs"].split(), line.void)
@@ -214,12 +215,12 @@ def _number(row: Row) -> int:
 def _window(row: Row, paused: list[Trial], seen: Comparison) -> None:
     where = f"hazards.md, window of {row[0]}"
     seen.same(where, row[1], str(len(beyond(paused))))
-    if line := fit(paused):
-        *slope, off_ms = line
-        seen.same(f"{where}, is there a slope", row[2] != NOTHING, bool(slope))
-        for one in slope:
-            seen.near(f"{where}, slope", row[2], one)
-        seen.near(f"{where}, off the line", row[3], off_ms)
+    line, (off_ms, off_ttls) = fit(paused) or [0.0], off_the_line(paused)
+    seen.same(f"{where}, is there a slope", row[2] != NOTHING, len(line) > 1)
+    if len(line) > 1:
+        seen.near(f"{where}, slope", row[2], line[0])
+    seen.near(f"{where}, off the line", row[3], off_ms)
+    seen.near(f"{where}, off the line in TTLs", row[4].removesuffix(" %"), 100.0 * off_ttls)
 
 
 def _verdict_cell(cell: str, line: Line | None, where: str, seen: Comparison) -> None:

@@ -31,12 +31,13 @@ def pauses(played: Played) -> Findings:
         off, on = tally.late_accepted(False), tally.late_accepted(True)
         gap = late_accepted([one for one in (*every, *played.of("fence-gap", system)) if at_write(one)], True)
         harm = tally.shown.seen > 0
+        held = on.of > 0 and on.seen == 0 and tally.has_token
         told = [one for one in (off, on) if one.of] if harm else [tally.shown]
         why = [
             Told(f"{START}{TWO_HOLDERS} in @", tally.shown, not harm),
             Told("(?:late writes accepted without a checked fence|; without it) @", off, harm and off.of > 0),
             Told("(?:with it|late writes accepted with the fence on) @", on, harm and on.of > 0),
-            Told("first shown with a write, late writes accepted @", gap, harm and tally.has_token and gap.seen > 0),
+            Told("first shown with a write, late writes accepted @", gap, harm and held and gap.seen > 0),
         ]
         found[claim, system] = Finding(told, why=why)
     for system in played.systems("gc-pause"):
