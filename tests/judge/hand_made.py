@@ -17,17 +17,22 @@ Fields = dict[str, Any]
 Edit = Callable[[Fields], None]
 
 
+def of(scenario: str, system: str) -> Callable[[Fields], bool]:
+    """Is a run of this scenario on this system?"""
+    return lambda plan: bool((plan["scenario"], plan["system"]) == (scenario, system))
+
+
 def campaign(
     folder: Path,
-    scenario: str,
-    system: str,
+    which: Callable[[Fields], bool],
     keep: Callable[[Fields], bool] = lambda _: True,
     edit: Edit = lambda _: None,
     failed: Collection[str] = (),
+    not_as_staged: Collection[str] = (),
 ) -> Path:
-    """The runs of one scenario on one system, with the trials to keep, each of them edited; some runs failed."""
+    """Some runs of the reference, with the trials to keep, each of them edited; and some runs that are void."""
     told = json.loads((REFERENCE / "hazards.json").read_text())
-    told["runs"] = [run for run in told["runs"] if (run["scenario"], run["system"]) == (scenario, system)]
+    told["runs"] = [plan for plan in told["runs"] if which(plan)]
     folder.mkdir(exist_ok=True)
     (folder / "hazards.json").write_text(json.dumps(told))
     shutil.copy(REFERENCE / "environment.json", folder)
@@ -43,8 +48,9 @@ def campaign(
         history["trials"] = [trial for trial in history["trials"] if keep(trial)]
         for trial in history["trials"]:
             edit(trial)
+        history["staging"] = ["the fault was not confirmed"] if run_id in not_as_staged else []
         (here / "history.json").write_text(json.dumps(history))
-        checked = check_history(HazardHistory.model_validate(history), ())
+        checked = check_history(HazardHistory.model_validate(history), history["staging"])
         (here / "checked.json").write_text(checked.model_dump_json())
     return folder
 

@@ -58,7 +58,7 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
             "unavailable": tally.nobody.seen,
             "of_exposed_to_that": tally.nobody.of,
             "has_token": tally.has_token,
-            "emulator": any("emulator" in run.history.get("tags", []) for run in runs if run.system == key[0]),
+            "emulator": any("emulator" in one.run.history.get("tags", []) for one in tally.trials),
         }
         seen.same(f"{where}, evidence_runs", set(row["evidence_runs"].split()), set(line.evidence))
         seen.same(f"{where}, void_runs", row["void_runs"].split(), line.void)

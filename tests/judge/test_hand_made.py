@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.judge.counts import Count
-from tests.judge.hand_made import REFERENCE, Fields, campaign, holder_and_next
+from tests.judge.hand_made import REFERENCE, Fields, campaign, holder_and_next, of
 from tests.judge.lines import NOT_MEASURED, SAFE, UNAVAILABLE, UNSAFE, Line, lines
 from tests.judge.meanings import LOOKING_MS
 from tests.judge.records import Run, runs_of
@@ -41,7 +41,7 @@ def test_a_system_that_served_nobody_in_unexposed_trials_only_is_counted_by_thes
     tmp_path: Path, ttls: tuple[int, ...], exposed: int
 ) -> None:
     keep = _leader_stalled_for(*ttls, survived=True)
-    line = _alike(campaign(tmp_path, "stalled-leader", "zookeeper", keep))["zookeeper", "server stalled (leader)"]
+    line = _alike(campaign(tmp_path, of("stalled-leader", "zookeeper"), keep))["zookeeper", "server stalled (leader)"]
     assert line.tally.word == UNAVAILABLE
     assert _seen_of(line.tally.nobody) == (0, exposed)
     assert _seen_of(line.behind) == (2, 6), "of the trials in which it was seen"
@@ -52,7 +52,7 @@ def test_a_control_that_shows_harm_has_a_line_of_its_own(tmp_path: Path) -> None
         if trial["parameters"]["step"] == "0 ms":
             trial["measures"]["recovery_ms"] = -1.0
 
-    found = _alike(campaign(tmp_path, "clock-back-and-crash", "redis", edit=never))
+    found = _alike(campaign(tmp_path, of("clock-back-and-crash", "redis"), edit=never))
     line = found["redis", "crash of the holder, clocks back (nothing done)"]
     assert line.tally.word == UNAVAILABLE
     assert _seen_of(line.behind) == (6, 6)
@@ -69,7 +69,7 @@ def test_a_write_that_was_taken_unread_is_harm_beside_one_that_went_with_its_tra
 
     keep = {"idle_timeout": "on", "pause_ttls": 3}
     folder = campaign(
-        tmp_path, "idle-in-transaction", "postgres-row", lambda trial: bool(trial["parameters"] == keep), taken
+        tmp_path, of("idle-in-transaction", "postgres-row"), lambda trial: bool(trial["parameters"] == keep), taken
     )
     line = _alike(folder)["postgres-row", "pause inside a transaction (idle timeout on)"]
     assert line.tally.word == UNSAFE
@@ -85,7 +85,7 @@ def test_a_write_that_came_late_and_was_refused_is_harm_without_two_beliefs(tmp_
         holder.update(until_ns=then["from_ns"] - 1_000_000, ended_by="lost")
 
     folder = campaign(
-        tmp_path, "gc-pause", "redis", lambda trial: bool(trial["parameters"] == {"pause_ttls": 2}), overtaken
+        tmp_path, of("gc-pause", "redis"), lambda trial: bool(trial["parameters"] == {"pause_ttls": 2}), overtaken
     )
     line = _alike(folder)["redis", "pause of the holder"]
     assert line.tally.longest_ms == 0.0
@@ -121,7 +121,7 @@ def _waits_fenced(trial: Fields) -> bool:
 
 
 def test_a_late_write_that_the_next_holder_read_is_no_harm(tmp_path: Path) -> None:
-    folder = campaign(tmp_path, "late-on-the-wire", "redis", _waits_fenced, _read_by_the_next)
+    folder = campaign(tmp_path, of("late-on-the-wire", "redis"), _waits_fenced, _read_by_the_next)
     line = lines(judged(folder))["redis", "write late on the wire"]
     assert (line.tally.word, _seen_of(line.behind)) == (SAFE, (0, 6))
     assert [int(one["late_read"]) for one in _rows(folder, "hazards.csv")] == [1] * 6
@@ -135,7 +135,7 @@ def test_a_late_write_that_the_next_holder_read_is_no_harm(tmp_path: Path) -> No
     " met the fence, was taken, and was read by the next holder before it wrote: nothing was lost",
 )
 def test_and_lockbench_says_so(tmp_path: Path) -> None:
-    _alike(campaign(tmp_path, "late-on-the-wire", "redis", _waits_fenced, _read_by_the_next))
+    _alike(campaign(tmp_path, of("late-on-the-wire", "redis"), _waits_fenced, _read_by_the_next))
 
 
 def _sent_late_and_read(trial: Fields) -> None:
@@ -157,7 +157,7 @@ def _sent_late_and_read(trial: Fields) -> None:
 )
 def test_late_writes_that_were_all_read_met_the_fence(tmp_path: Path) -> None:
     folder = campaign(
-        tmp_path, "page-scenario", "redis", lambda trial: bool(trial["parameters"]["fence"]), _sent_late_and_read
+        tmp_path, of("page-scenario", "redis"), lambda trial: bool(trial["parameters"]["fence"]), _sent_late_and_read
     )
     (row,) = _rows(folder, "hazard_verdicts.csv")
     assert [one["late_read"] for one in _rows(folder, "hazards.csv")] == ["1"] * 6
@@ -211,7 +211,7 @@ def test_a_run_that_failed_stands_in_the_line_that_its_plan_names(tmp_path: Path
         for run in runs_of(REFERENCE)
         if (run.scenario, run.system, run.plan["parameters"].get("presented")) == ("gc-pause", "redis", "at_write")
     ]
-    folder = campaign(tmp_path, "gc-pause", "redis", failed=at_write[:1])
+    folder = campaign(tmp_path, of("gc-pause", "redis"), failed=at_write[:1])
     void = {row["fault"]: row["void_runs"] for row in _rows(folder, "hazard_verdicts.csv")}
     assert void == {"pause of the holder": "", "pause of the holder (token first shown with a write)": at_write[0]}
 
@@ -221,5 +221,5 @@ def _rows(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def test_a_run_without_trials_that_is_not_void_is_not_called_so(tmp_path: Path) -> None:
-    folder = campaign(tmp_path, "idle-in-transaction", "postgres-row", lambda _: False)
+    folder = campaign(tmp_path, of("idle-in-transaction", "postgres-row"), lambda _: False)
     assert all(not line.void and line.tally.word == NOT_MEASURED for line in _alike(folder).values())

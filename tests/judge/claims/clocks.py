@@ -23,7 +23,7 @@ def clocks(played: Played) -> Findings:
         found["C25", "redlock"] = Finding(
             numbers=numbers,
             why=[*_enough_clocks(played), *_drifts(played)],
-            clauses=[clause(r"in (\d+) search", broke, needed=broke > 0), _not_enough(played)],
+            clauses=[clause(r"in (\d+) search", broke, needed=False), _not_enough(played)],
         )
     if not played.of("redlock-clock", "redis"):
         ahead = [one for one in played.of("server-clock", "redis") if servers_went_ahead(one)]
