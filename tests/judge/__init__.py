@@ -16,6 +16,9 @@ is wrong.
     lines       one count set for each system and fault
     tables      one for each row of a scenario's table
     searches    the smallest jumps
+    sentences   counts and numbers that are known by the words around them
+    reasons     what the reason beside a verdict tells
     claims      the counts behind each claim
+    comparison  holds one number against another
     printed     reads what lockbench printed, and holds it against all of these
 """

@@ -11,6 +11,7 @@ from tests.judge.moments import MS, two_at_once_ns
 from tests.judge.records import Run, Trial
 
 SAFE, FENCED, UNSAFE, UNAVAILABLE = "safe", "safe only with fencing", "unsafe", "unavailable"
+CONTROL = "nothing done"
 NOT_MEASURED, NOT_SEEN, HELD = "not measured", "not seen", "fence held so far"
 
 
@@ -57,6 +58,12 @@ class Tally:
         return count(exposed, lambda one: meaning(one.scenario).nobody(one))
 
     @cached_property
+    def nobody_outside(self) -> Count:
+        """The same in trials that were not exposed to it."""
+        others = [one for one in self.trials if not meaning(one.scenario).could_show_nobody(one)]
+        return count(others, lambda one: meaning(one.scenario).nobody(one))
+
+    @cached_property
     def ahead(self) -> int:
         return sum(map(writes.ahead_of_the_fence, self.weighed))
 
@@ -74,7 +81,7 @@ class Tally:
         fenced = self.late_accepted(True)
         if self.harmed:
             return FENCED if self.has_token and fenced.of and not fenced.seen else UNSAFE
-        if self.nobody.seen or any(meaning(one.scenario).nobody(one) for one in self.trials):
+        if self.nobody.seen or self.nobody_outside.seen:
             return UNAVAILABLE
         return SAFE if self.shown.of or self.nobody.of else NOT_MEASURED
 
@@ -93,7 +100,9 @@ class Tally:
             return shown
         if outside.seen:
             return outside
-        return self.nobody if about_getting_it or self.word == UNAVAILABLE or not shown.of else shown
+        if about_getting_it or self.word == UNAVAILABLE or not shown.of:
+            return self.nobody if self.nobody.seen or not self.nobody_outside.seen else self.nobody_outside
+        return shown
 
     @cached_property
     def longest_ms(self) -> float:
@@ -148,7 +157,7 @@ class Line:
 
 
 def lines(runs: Iterable[Run]) -> dict[tuple[str, str], Line]:
-    """By system and fault in words. Controls, in which nothing was done, belong to none."""
+    """By system and fault in words. Controls, in which nothing was done, belong to none; with harm, to one apart."""
     trials: dict[tuple[str, str], list[Trial]] = {}
     void: dict[tuple[str, str], list[str]] = {}
     about: dict[tuple[str, str], str] = {}
@@ -158,11 +167,14 @@ def lines(runs: Iterable[Run]) -> dict[tuple[str, str], Line]:
         what = meaning(run.scenario)
         labels = [(what.label(one), one) for one in run.trials]
         if not labels:
-            void.setdefault((run.system, what.fault), []).append(run.run_id)
             about.setdefault((run.system, what.fault), run.scenario)
+            if run.void:
+                void.setdefault((run.system, what.fault), []).append(run.run_id)
         for label, one in labels:
             if label is None:
-                continue
+                if not (_harmed(one) or what.nobody(one)):
+                    continue
+                label = f"{what.fault} ({CONTROL})"
             key = (run.system, label)
             about.setdefault(key, run.scenario)
             if not run.void:

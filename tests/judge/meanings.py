@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tests.judge.moments import MS, believed_on_ms, together_since_ms, two_at_once_ns
 from tests.judge.records import Fields, Trial
 from tests.judge.waiting import never_served
-from tests.judge.writes import accepted, is_stale, late, refused, stale, was_read
+from tests.judge.writes import accepted, is_stale, late, late_accepted, refused, stale, was_read
 
 LOOKING_MS = 50.0  # of belief after the next grant, which come from how often an awake client looks
 ASKING_MS = 100.0  # between the end of a lease and the next grant, which come from how often a waiter asks
@@ -20,10 +20,9 @@ Question = Callable[[Trial], bool]
 
 def refused_without_a_fence(trial: Trial) -> bool:
     """No fence was checked, and no late write was taken: the resource is the lock's own database."""
-    found = stale(trial)
-    if trial.fenced or not found or accepted(found):
+    if trial.fenced or not stale(trial) or late_accepted(trial) or accepted(stale(trial)):
         return False
-    return refused(found) > 0 or trial.measured("late_write_accepted") == 0.0
+    return refused(stale(trial)) > 0 or trial.measured("late_write_accepted") == 0.0
 
 
 def _wrote_over(trial: Trial) -> bool:
@@ -47,7 +46,8 @@ def _went_on_awake(trial: Trial) -> bool:
 
 
 def _came_late(trial: Trial) -> bool:
-    return bool(late(trial))
+    """Nothing is lost by a write that the next holder read: then it came in time for all that it did."""
+    return _wrote_over(trial)
 
 
 def _stolen(trial: Trial) -> bool:

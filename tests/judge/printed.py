@@ -3,93 +3,31 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 
 from tests.judge import tables
-from tests.judge.claims import findings, outlived
+from tests.judge.claims import findings
+from tests.judge.claims.base import Finding
+from tests.judge.comparison import COUNT, Comparison
 from tests.judge.counts import Count, total
 from tests.judge.fence import fence_faults, without_verdict
 from tests.judge.lines import FENCED, NOT_MEASURED, NOT_SEEN, Line, lines
-from tests.judge.meanings import nodes_down
 from tests.judge.moments import two_at_once_ns
 from tests.judge.order import pairs_and_falls
+from tests.judge.reasons import clauses_of, told_of
 from tests.judge.records import Run, Trial, counted
 from tests.judge.searches import searches
 from tests.judge.waiting import never_served
-from tests.judge.windows import beyond
+from tests.judge.windows import beyond, fit, off_the_line
 from tests.judge.writes import accepted, late, late_read, lost_updates, refused, stale
 
 NOTHING = "—"
-# "3 of 6 pairs in 2 runs, ≤ 78 %"; a part of a time ("1,004 of 2,000 ms") is no count.
-COUNT = re.compile(
-    r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*\d|\d)(?![\d,]* ms)(?: pairs(?: of grants)?)?"
-    r"(?: in (\d+) runs?, ≤ (\d+) % of runs at 95 %)?"
-)
-_NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
+_NUMBER = re.compile(r"[+\-−]?\d[\d,]*(?:\.\d+)?")
 SAFETY = frozenset(
     f"C{number}"
     for first, last in ((13, 31), (33, 39), (44, 47), (53, 60), (63, 64), (67, 68))
     for number in range(first, last + 1)
 )
-
-
-@dataclass
-class Comparison:
-    """What was held against each other."""
-
-    cells: int = 0
-    wrong: list[str] = field(default_factory=list)
-
-    def same(self, where: str, printed: object, judged: object) -> None:
-        self.cells += 1
-        if printed != judged:
-            self.wrong.append(f"{where}: printed {printed!r}, judged {judged!r}")
-
-    def near(self, where: str, printed: str, judged: float) -> None:
-        """A number as it was rounded for print."""
-        digits = printed.replace(",", "").replace("−", "-").lstrip("<+")
-        places = len(digits.partition(".")[2])
-        # Three digits count at least: what is printed without places may have been rounded to those.
-        coarse = max(0.5 * 10.0**-places, 0.005 * abs(judged) if not places and abs(judged) >= 1_000.0 else 0.0)
-        self.cells += 1
-        if abs(float(digits) - judged) > coarse * 1.001 and not (printed.startswith("<") and judged < float(digits)):
-            self.wrong.append(f"{where}: printed {printed}, judged {judged:g}")
-
-    def counts(self, where: str, printed: str, judged: Sequence[Count]) -> None:
-        """Every count of a text, in its order."""
-        found = list(COUNT.finditer(printed))
-        self.same(f"{where}, how many counts", len(found), len(judged))
-        for match, one in zip(found, judged, strict=False):
-            self._count(where, match, one)
-
-    def among(self, where: str, printed: str, judged: Iterable[Count]) -> None:
-        """Every count of a text is one of these."""
-        known = list(judged)
-        for match in COUNT.finditer(printed):
-            fitting = [one for one in known if (one.seen, one.of) == _pair(match)]
-            self.cells += 1
-            if not any(_bounded(match, one) for one in fitting):
-                told = sorted({f"{one.seen} of {one.of}" for one in known})
-                self.wrong.append(f"{where}: printed {match.group()!r}, judged {', '.join(told)}")
-
-    def _count(self, where: str, match: re.Match[str], one: Count) -> None:
-        self.same(where, _pair(match), (one.seen, one.of))
-        if match.group(3):
-            self.cells += 1
-            if not _bounded(match, one):
-                self.wrong.append(f"{where}: printed {match.group()!r}, judged {len(one.runs)} runs, {one.bound:.3f}")
-
-
-def _pair(match: re.Match[str]) -> tuple[int, int]:
-    seen, of = (int(match.group(place).replace(",", "")) for place in (1, 2))
-    return seen, of
-
-
-def _bounded(match: re.Match[str], one: Count) -> bool:
-    if not match.group(3):
-        return True
-    return int(match.group(3)) == len(one.runs) and int(match.group(4)) == round(100.0 * one.bound)
 
 
 # -- CSV -------------------------------------------------------------------------------------------------------------
@@ -98,10 +36,11 @@ def _bounded(match: re.Match[str], one: Count) -> bool:
 def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
     """hazard_verdicts.csv: one row a system and fault."""
     judged = lines(runs)
-    printed = {(row["system"], row["fault"]): row for row in csv.DictReader(io.StringIO(text))}
-    seen.same("hazard_verdicts.csv, its rows", set(printed), set(judged))
-    for key in (one for one in printed if one in judged):
-        row, line = printed[key], judged[key]
+    every = enumerate(csv.DictReader(io.StringIO(text)))
+    rows = {(row["system"], row["fault"]): (number, row) for number, row in every}
+    seen.same("hazard_verdicts.csv, its rows", set(rows), set(judged))
+    for key in seen.each([one for one in rows if one in judged], lambda key: rows[key][0]):
+        row, line = rows[key][1], judged[key]
         tally, where = line.tally, f"hazard_verdicts.csv, {' under '.join(key)}"
         off, on = tally.late_accepted(False), tally.late_accepted(True)
         exact = {
@@ -119,36 +58,36 @@ def compare_verdicts(text: str, runs: Sequence[Run], seen: Comparison) -> None:
             "unavailable": tally.nobody.seen,
             "of_exposed_to_that": tally.nobody.of,
             "has_token": tally.has_token,
+            "emulator": any("emulator" in one.run.history.get("tags", []) for one in tally.trials),
         }
         seen.same(f"{where}, evidence_runs", set(row["evidence_runs"].split()), set(line.evidence))
         seen.same(f"{where}, void_runs", row["void_runs"].split(), line.void)
         for name, value in exact.items():
             seen.same(f"{where}, {name}", row[name], str(value))
         for name, value in (("upper_bound_of_runs", line.behind.bound), ("overlap_s_max", tally.longest_ms / 1e3)):
-            seen.same(f"{where}, {name}", f"{float(row[name]):.5g}", f"{float(f'{value:.6g}'):.5g}")
-        seen.among(f"{where}, reason", row["reason"], _of_reason(line))
+            seen.same(f"{where}, {name}", row[name], f"{value:.6g}")
+        _reason(f"{where}, reason", row["reason"], line, seen)
 
 
-def _of_reason(line: Line) -> list[Count]:
-    """All that a reason may count."""
-    tally = line.tally
-    told = [tally.shown, tally.outside, tally.nobody, tally.late_accepted(False), tally.late_accepted(True)]
-    told += outlived(tally.exposed)
-    if any(one.scenario == "nodes-down" for one in tally.exposed):
-        nodes = int(tally.exposed[0].number("nodes"))
-        told.append(Count(max(map(nodes_down, tally.exposed)), nodes))
-    return told
+def _reason(where: str, text: str, line: Line, seen: Comparison) -> None:
+    seen.told(where, text, told_of(line))
+    seen.clauses(where, text, clauses_of(line))
 
 
 def compare_trials(text: str, runs: Sequence[Run], seen: Comparison) -> None:
     """hazards.csv: one row a trial."""
     judged = {(one.run.run_id, one.name): one for run in runs for one in run.trials}
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["trial"]]
+    rows = list(enumerate(csv.DictReader(io.StringIO(text))))
+    without = [row["run_id"] for _, row in rows if not row["trial"]]
+    seen.same("hazards.csv, runs without a trial", set(without), {run.run_id for run in runs if not run.trials})
+    rows = [(number, row) for number, row in rows if row["trial"]]
     seen.same("hazards.csv, its trials", len(rows), len(judged))
-    for row in rows:
+    for _, row in seen.each(rows, lambda one: one[0]):
         one = judged[row["run_id"], row["trial"]]
         pairs, falls = pairs_and_falls(one)
         exact = {
+            "repetition": one.run.plan["repetition"],
+            "ttl_ms": int(one.ttl_ms),
             "grants": len(one.beliefs),
             "writes": len(one.writes),
             "late_accepted": accepted(late(one)) - late_read(one),
@@ -164,29 +103,36 @@ def compare_trials(text: str, runs: Sequence[Run], seen: Comparison) -> None:
         }
         for name, value in exact.items():
             seen.same(f"hazards.csv, {row['run_id']}, trial {one.name}, {name}", int(float(row[name])), value)
-        where = f"hazards.csv, {row['run_id']}, trial {one.name}, overlap_s"
-        seen.same(where, f"{float(row['overlap_s']):.5g}", f"{float(f'{two_at_once_ns(one) / 1e9:.6g}'):.5g}")
+        where = f"hazards.csv, {row['run_id']}, trial {one.name}"
+        seen.same(f"{where}, overlap_s", row["overlap_s"], f"{two_at_once_ns(one) / 1e9:.6g}")
+        for column, cell in row.items():
+            kind, _, name = column.partition("_")
+            told = {"parameter": one.setting, "measured": one.measured}.get(kind)
+            value = told(name) if told else None
+            if kind == "parameter" and (cell or value is not None):
+                seen.same(f"{where}, {column}", _parameter(cell), tables.plain(value))
+            elif kind == "measured" and (cell or value is not None):
+                seen.same(f"{where}, {column}", cell, "" if value is None else f"{value:.6g}")
+
+
+def _parameter(cell: str) -> str:
+    return {"True": "on", "False": "off"}.get(cell, tables.plain(cell))
 
 
 def compare_claims(text: str, runs: Sequence[Run], seen: Comparison) -> None:
     """claims.csv: what was found of each claim about safety, and every count of its reason."""
     judged = findings(counted(list(runs)))
     told = set()
-    for row in csv.DictReader(io.StringIO(text)):
+    for _, row in seen.each(enumerate(csv.DictReader(io.StringIO(text))), lambda one: one[0]):
         if row["id"] not in SAFETY:
             continue
         key, where = (row["id"], row["system"]), f"claims.csv, {row['id']} of {row['system']}"
         told.add(key)
-        one, found = judged.get(key), row.get("found", "")
-        if one is None:
-            seen.counts(where, found, [])
-            continue
+        one, found = judged.get(key, Finding()), row.get("found", "")
         seen.counts(where, found, one.counts)
-        seen.among(f"{where}, why", row["why"], one.beside)
+        seen.told(f"{where}, why", row["why"], one.why)
+        seen.clauses(where, f"{found}; {row['why']}", one.clauses)
         numbers = _NUMBER.findall(COUNT.sub("", found).replace("p95", ""))
-        for pattern, value in one.told.items():
-            for printed in re.findall(pattern, f"{found}; {row['why']}"):
-                seen.near(f"{where}, {pattern}", printed, value)
         if one.numbers:
             seen.same(f"{where}, how many numbers", len(numbers), len(one.numbers))
             for printed, value in zip(numbers, one.numbers, strict=False):
@@ -199,14 +145,22 @@ def compare_claims(text: str, runs: Sequence[Run], seen: Comparison) -> None:
 # -- Markdown --------------------------------------------------------------------------------------------------------
 
 
-def _tables_of(text: str) -> list[tuple[str, list[str], list[list[str]]]]:
+class Row(list[str]):
+    """The cells of a line of a table, with the line's number in its file."""
+
+    def __init__(self, cells: list[str], number: int) -> None:
+        super().__init__(cells)
+        self.number = number
+
+
+def tables_of(text: str) -> list[tuple[str, Row, list[Row]]]:
     """Each table with the heading above it, its header and its lines."""
-    found: list[tuple[str, list[str], list[list[str]]]] = []
+    found: list[tuple[str, Row, list[Row]]] = []
     heading, open_table = "", False
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines()):
         if line.startswith("#"):
             heading = line.lstrip("# ")
-        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        cells = Row([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]], number)
         if not line.startswith("|"):
             open_table = False
         elif not open_table:
@@ -217,34 +171,56 @@ def _tables_of(text: str) -> list[tuple[str, list[str], list[list[str]]]]:
     return found
 
 
+def _sentence(pattern: str, text: str, seen: Comparison) -> Iterator[tuple[str, ...]]:
+    """The numbers of a sentence that must be there once."""
+    (found,) = re.finditer(pattern, text)
+    yield from seen.each([found.groups()], lambda _: text.count("\n", 0, found.start()))
+
+
 def compare_page(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen: Comparison) -> None:
     """hazards.md. `titles` are the systems by the names that people read."""
     text = text.replace("\u00a0", " ")
     judged, every = lines(runs), counted(list(runs))
-    (told,) = re.findall(r"(\d+) started, (\d+) counted, with (\d+) trials", text)
     used = sum(not run.void for run in runs)
-    seen.same("hazards.md, runs and trials", tuple(map(int, told)), (len(runs), used, len(every)))
-    void = [_pair(match) for match in COUNT.finditer("".join(re.findall(r"Void: (.*) were not as staged", text)))]
-    seen.same("hazards.md, void runs", void, [(len(runs) - used, len(runs))] if used < len(runs) else [])
+    for counted_runs in _sentence(r"(\d+) started, (\d+) counted, with (\d+) trials", text, seen):
+        seen.same("hazards.md, runs and trials", counted_runs, (str(len(runs)), str(used), str(len(every))))
+    void = [(str(len(runs) - used), str(len(runs)))] if used < len(runs) else []
+    seen.same("hazards.md, void runs", re.findall(r"Void: (\d+) of (\d+) runs were not as staged", text), void)
     scenarios = set()
-    for heading, header, rows in _tables_of(text):
+    for heading, header, rows in tables_of(text):
         if header[0] == "Fault" and "Why" not in header:
-            for row in rows:
+            for row in seen.each(rows, _number):
                 for name, cell in zip(header[1:], row[1:], strict=True):
                     _verdict_cell(cell, judged.get((titles[name], row[0])), f"hazards.md, {name} under {row[0]}", seen)
         elif header[0] == "Fault":
-            seen.same("hazards.md, reasons", len(rows), len(judged))
-            for row in rows:
+            told_of_all = [(titles[row[1]], row[0]) for row in rows]
+            seen.same("hazards.md, reasons", sorted(told_of_all), sorted(judged))
+            for row in seen.each(rows, _number):
                 _reason_row(header, row, judged[titles[row[1]], row[0]], seen)
         elif "Pauses beyond the TTL" in header:
-            for row in rows:
+            for row in seen.each(rows, _number):
                 paused = [one for one in every if one.scenario == "gc-pause" and one.system == titles[row[0]]]
-                seen.same(f"hazards.md, window of {row[0]}", row[1], str(len(beyond(paused))))
+                _window(row, paused, seen)
         else:
             scenario = heading.partition(":")[0]
             scenarios.add(scenario)
             _scenario(scenario, header, rows, runs, titles, seen)
     seen.same("hazards.md, its scenarios", scenarios, {run.scenario for run in runs})
+
+
+def _number(row: Row) -> int:
+    return row.number
+
+
+def _window(row: Row, paused: list[Trial], seen: Comparison) -> None:
+    where = f"hazards.md, window of {row[0]}"
+    seen.same(where, row[1], str(len(beyond(paused))))
+    line, (off_ms, off_ttls) = fit(paused) or [0.0], off_the_line(paused)
+    seen.same(f"{where}, is there a slope", row[2] != NOTHING, len(line) > 1)
+    if len(line) > 1:
+        seen.near(f"{where}, slope", row[2], line[0])
+    seen.near(f"{where}, off the line", row[3], off_ms)
+    seen.near(f"{where}, off the line in TTLs", row[4].removesuffix(" %"), 100.0 * off_ttls)
 
 
 def _verdict_cell(cell: str, line: Line | None, where: str, seen: Comparison) -> None:
@@ -263,13 +239,7 @@ def _reason_row(header: Sequence[str], row: Sequence[str], line: Line, seen: Com
     seen.counts(f"{where}, shown", told["Shown"], [] if line.tally.word == NOT_MEASURED else [line.behind])
     seen.counts(f"{where}, fence off", told["Late accepted, fence off"], [off] if off.of else [])
     seen.counts(f"{where}, fence on", told["Fence on"], [on] if on.of else [])
-    seen.among(f"{where}, reason", told["Why"], _of_reason(line))
-    for pattern, value in (
-        (r"(\d+) of these came before the resource", line.tally.ahead),
-        (r"(\d+) more came before the new holder's first read", line.tally.read),
-    ):
-        for printed in re.findall(pattern, told["Why"]):
-            seen.same(f"{where}, {pattern}", int(printed), value)
+    _reason(f"{where}, reason", told["Why"], line, seen)
     seen.same(f"{where}, runs", _run_ids(told["Runs"]), set(line.evidence))
 
 
@@ -283,8 +253,8 @@ def _run_ids(cell: str) -> set[str]:
 
 def _scenario(
     scenario: str,
-    header: list[str],
-    rows: list[list[str]],
+    header: Row,
+    rows: list[Row],
     runs: Sequence[Run],
     titles: Mapping[str, str],
     seen: Comparison,
@@ -297,17 +267,17 @@ def _scenario(
     seen.same(f"hazards.md, {scenario}, its parameters", set(chosen), names)
     judged = tables.table(of_scenario, scenario, chosen)
     printed = {}
-    for row in rows:
+    for row in seen.each(rows, _number):
         told = dict(zip(header, row, strict=True))
         if told["n"] == NOTHING:
             void = told["Verdict"].removeprefix("void: ").partition(":")[0]
             seen.same(f"hazards.md, {scenario}, void", void in {run.run_id for run in runs if run.void}, True)
             continue
         values = (tables.plain(None if told[name] == NOTHING else told[name]) for name in columns)
-        printed[titles[row[0]], *values] = told
+        printed[titles[row[0]], *values] = (row.number, told)
     seen.same(f"hazards.md, {scenario}, its rows", set(printed), set(judged))
-    for key in (one for one in printed if one in judged):
-        _row(f"hazards.md, {scenario}, {' '.join(key)}", printed[key], judged[key], chosen, header, seen)
+    for key in seen.each([one for one in printed if one in judged], lambda key: printed[key][0]):
+        _row(f"hazards.md, {scenario}, {' '.join(key)}", printed[key][1], judged[key], chosen, header, seen)
 
 
 def _label(column: str) -> str:
@@ -343,7 +313,7 @@ def _row(
         else:
             seen.same(f"{where}, token faults", 0, row.token_falls)
         if "two holders, s" in told and told["two holders, s"] != NOTHING:
-            seen.near(f"{where}, two holders", told["two holders, s"].split(" ")[0], _middle(row.overlaps_s))
+            _spread(f"{where}, two holders", told["two holders, s"], row.overlaps_s, seen)
     start = header.index("n") + 1
     for column in header[start:-2]:
         if column in ("two holders, s", "late writes accepted", "refused", "lost updates", "token faults"):
@@ -361,18 +331,28 @@ def _measured(row: tables.TableRow, column: str) -> list[float]:
 
 
 def _measure_cell(where: str, cell: str, values: list[float], seen: Comparison) -> None:
-    """How often it was so, or the median, and how often it never came."""
+    """How often it was so, or the median and the range, and how often it never came."""
+    came = [value for value in values if value != -1.0]
+    never = len(values) - len(came)
     if cell == NOTHING:
-        return
-    never = sum(value == -1.0 for value in values)
-    if "never in" in cell:
-        seen.counts(where, cell, [Count(never, len(values))])
+        seen.same(where, values, [])
     elif cell == "never":
         seen.same(where, never, len(values))
     elif COUNT.fullmatch(cell):
         seen.counts(where, cell, [Count(sum(value == 1.0 for value in values), len(values))])
-    if cell[0].isdigit() and not COUNT.fullmatch(cell):
-        seen.near(where, cell.split(" ")[0], _middle([value for value in values if value != -1.0] or values))
+    else:
+        told = cell.partition(", never in ")
+        seen.counts(f"{where}, never", cell, [Count(never, len(values))] if never else [])
+        _spread(where, f"{told[0]})" if told[1] and " (" in told[0] else told[0], came, seen)
+
+
+def _spread(where: str, cell: str, values: list[float], seen: Comparison) -> None:
+    """1002 (988–1022): the median, and the least and the greatest where they read otherwise."""
+    middle, _, spread = cell.removesuffix(")").partition(" (")
+    seen.near(where, middle, _middle(values))
+    least, _, most = spread.partition("–") if spread else (middle, "", middle)
+    seen.near(f"{where}, least", least, min(values))
+    seen.near(f"{where}, greatest", most, max(values))
 
 
 def _search_cell(where: str, column: str, cell: str, row: tables.TableRow, seen: Comparison) -> None:
@@ -400,13 +380,22 @@ CLOCKS = ("clock jump of the servers", "clock of a client wrong")
 
 
 def compare_glance(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen: Comparison) -> None:
-    """The two rows about safety of comparison.md's first table."""
-    header, rows = next((header, rows) for _, header, rows in _tables_of(text) if header[0] == "")
+    """The rows of comparison.md's first table that come from hazards, and what it says of the campaign."""
+    header, rows = next((header, rows) for _, header, rows in tables_of(text) if header[0] == "")
     every, judged = counted(list(runs)), lines(runs)
+    used = sum(not run.void for run in runs)
+    for told in _sentence(r"Under faults:.* (\d+) of (\d+) runs counted, with (\d+) trials", text, seen):
+        seen.same("comparison.md, runs and trials", told, (str(used), str(len(runs)), str(len(every))))
     places = {row[0]: place for place, row in enumerate(rows)}
-    for name, compare in (("Safe when the holder pauses", _pause_cell), ("Sensitive to clocks", _clock_cell)):
+    for name, compare in (
+        ("Fencing token", _token_cell),
+        ("Safe when the holder pauses", _pause_cell),
+        ("Sensitive to clocks", _clock_cell),
+        ("Consensus required", _quorum_cell),
+    ):
         place = next(place for told, place in places.items() if told.startswith(name))
-        for title, cell in zip(header[1:], rows[place + 1][1:], strict=True):
+        row = rows[place + 1]
+        for title, cell in seen.each(zip(header[1:], row[1:], strict=True), lambda _, row=row: row.number):
             system = titles[max((one for one in titles if title.startswith(one)), key=len)]
             plain = re.sub(r" \[\d+\]", "", cell).replace("\u00a0", " ").strip("* ")
             compare(f"comparison.md, {name}, {title}", plain, system, judged, every, seen)
@@ -438,6 +427,44 @@ def _pause_cell(
     seen.same(f"{where}, does it pin", pinned is not None, bool(waits))
     if pinned and waits:
         seen.near(f"{where}, pinned", pinned.group(1), max(waits) / 1e3)
+
+
+FELL = {
+    "entry_deleted": "its entry was deleted",
+    "server_killed": "a server kill",
+    "server_restarted_empty": "a restart without data",
+}
+
+
+def _token_cell(
+    where: str,
+    cell: str,
+    system: str,
+    judged: Mapping[tuple[str, str], Line],
+    every: Sequence[Trial],
+    seen: Comparison,
+) -> None:
+    """Of a campaign of load and this one: how many grants it rose over is not told apart, when it fell is."""
+    sources = [one for one in every if one.system == system and one.scenario in tables.TOKENS]
+    by_event = {event: [one for one in sources if tables.event_of(one) == event] for event in FELL}
+    fell = [words for event, words in FELL.items() if tables.token_word(by_event[event]) == "does not rise"]
+    told = cell.partition("fell after ")[2]
+    seen.same(f"{where}, fell", told.split(", ") if told else [], fell)
+    seen.same(f"{where}, no token", cell == "no token", bool(sources) and tables.token_word(sources) == "no token")
+
+
+def _quorum_cell(
+    where: str,
+    cell: str,
+    system: str,
+    judged: Mapping[tuple[str, str], Line],
+    every: Sequence[Trial],
+    seen: Comparison,
+) -> None:
+    """A run knows how many servers there were, and how many had to answer."""
+    adapters = {(int(one.number("quorum")), int(one.number("nodes"))) for one in every if one.system == system}
+    several = [Count(*one) for one in adapters if one[1] > 1]
+    seen.counts(where, cell, several)
 
 
 def _clock_cell(

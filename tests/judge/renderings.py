@@ -19,10 +19,11 @@ from bench.report.writers.csv import csv_of
 from bench.report.writers.markdown import markdown
 from bench.systems.registry import SYSTEMS
 from tests.judge import printed
+from tests.judge.comparison import Comparison
 from tests.judge.records import Run, runs_of
 
 TITLES: Mapping[str, str] = {names.title(system): system for system in SYSTEMS}
-_Compare = Callable[[str, Sequence[Run], printed.Comparison], None]
+_Compare = Callable[[str, Sequence[Run], Comparison], None]
 COMPARE: Mapping[str, _Compare] = {
     "hazard_verdicts.csv": printed.compare_verdicts,
     "hazards.csv": printed.compare_trials,
@@ -61,11 +62,11 @@ class Rendered:
             }
         )
 
-    def against(self, runs: Sequence[Run], *names_of_files: str) -> dict[str, printed.Comparison]:
+    def against(self, runs: Sequence[Run], *names_of_files: str) -> dict[str, Comparison]:
         """Each file (default: all) held against the judge."""
         compared = {}
         for name in names_of_files or self.texts:
-            compared[name] = printed.Comparison()
+            compared[name] = Comparison()
             COMPARE[name](self.texts[name], runs, compared[name])
         return compared
 
