@@ -1,6 +1,6 @@
 """The counts behind each verdict: one set for each system and line of a fault."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -65,11 +65,11 @@ class Tally:
 
     @cached_property
     def ahead(self) -> int:
-        return sum(map(writes.ahead_of_the_fence, self.weighed))
+        return sum(map(writes.ahead_of_the_fence, self.trials))
 
     @cached_property
     def read(self) -> int:
-        return sum(map(writes.late_read, self.weighed))
+        return sum(map(writes.late_read, self.trials))
 
     @cached_property
     def has_token(self) -> bool:
@@ -156,7 +156,23 @@ class Line:
         return []
 
 
-def lines(runs: Iterable[Run]) -> dict[tuple[str, str], Line]:
+def _planned_alike(one: Run, other: Run) -> bool:
+    return all(one.plan[name] == other.plan[name] for name in ("scenario", "system", "parameters"))
+
+
+def _first_lines(run: Run) -> list[str]:
+    what = meaning(run.scenario)
+    found = []
+    for one in run.trials:
+        label = what.label(one)
+        if label is None and (_harmed(one) or what.nobody(one)):
+            label = f"{what.fault} ({CONTROL})"
+        if label is not None and label not in found:
+            found.append(label)
+    return found
+
+
+def lines(runs: Sequence[Run]) -> dict[tuple[str, str], Line]:
     """By system and fault in words. Controls, in which nothing was done, belong to none; with harm, to one apart."""
     trials: dict[tuple[str, str], list[Trial]] = {}
     void: dict[tuple[str, str], list[str]] = {}
@@ -167,9 +183,12 @@ def lines(runs: Iterable[Run]) -> dict[tuple[str, str], Line]:
         what = meaning(run.scenario)
         labels = [(what.label(one), one) for one in run.trials]
         if not labels:
-            about.setdefault((run.system, what.fault), run.scenario)
-            if run.void:
-                void.setdefault((run.system, what.fault), []).append(run.run_id)
+            # One without trials belongs where the first with trials stands that was to be played like it.
+            alike = [label for other in runs if _planned_alike(run, other) and (label := _first_lines(other))]
+            for line in alike[0] if alike else [what.fault]:
+                about.setdefault((run.system, line), run.scenario)
+                if run.void:
+                    void.setdefault((run.system, line), []).append(run.run_id)
         for label, one in labels:
             if label is None:
                 if not (_harmed(one) or what.nobody(one)):

@@ -381,7 +381,7 @@ MEANINGS = {
     "late-on-the-wire": Meaning(
         "write late on the wire", "late write", _came_late, _outlasted("write_held"), line=_by_meanwhile
     ),
-    "suspended-client": Meaning("machine of the holder suspended", harm=_went_on_awake, exposed=_outlasted("suspend")),
+    "suspended-client": Meaning("machine of the holder suspended", "went on", _went_on_awake, _outlasted("suspend")),
     "watchdog": Meaning("stall of a renewing holder", exposed=_stopped("pause", "stall"), line=_by_stall),
     "idle-in-transaction": Meaning("pause inside a transaction", exposed=_stopped("pause"), line=_by_idle_timeout),
     "cable-pulled": Meaning("holder cut off", harm=two_holders_awake, exposed=_outlasted("partition"), line=_by_care),

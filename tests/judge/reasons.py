@@ -13,6 +13,7 @@ from tests.judge.sentences import START, Clause, Told, clause
 TWO_HOLDERS, NOBODY = "two holders(?: that could both write)?", "nobody got the lock"
 WORDS = {
     "late write": "a write came after the next grant",
+    "went on": "the woken holder went on beside the next one",
     "freed for another": "another's lock was freed",
     "dead waiter": "a waiter whose lease had ended got the lock",
     "late grant": "a grant with nothing left of its validity",

@@ -128,12 +128,6 @@ def test_a_late_write_that_the_next_holder_read_is_no_harm(tmp_path: Path) -> No
     assert [int(one["lost_updates"]) for one in _rows(folder, "hazards.csv")] == [0] * 6
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="lockbench calls a write late on the wire harm, `unsafe` and `no late write met a fence`, although each one"
-    " met the fence, was taken, and was read by the next holder before it wrote: nothing was lost",
-)
 def test_and_lockbench_says_so(tmp_path: Path) -> None:
     _alike(campaign(tmp_path, of("late-on-the-wire", "redis"), _waits_fenced, _read_by_the_next))
 
@@ -149,12 +143,6 @@ def _sent_late_and_read(trial: Fields) -> None:
             one["judged_ns"] = max(one["judged_ns"], late["judged_ns"] + 1_000)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="lockbench says `no late write met a fence` where each one met it, was taken, and was read by the next"
-    " holder; and then leaves out that they came before its first read",
-)
 def test_late_writes_that_were_all_read_met_the_fence(tmp_path: Path) -> None:
     folder = campaign(
         tmp_path, of("page-scenario", "redis"), lambda trial: bool(trial["parameters"]["fence"]), _sent_late_and_read
@@ -165,12 +153,6 @@ def test_late_writes_that_were_all_read_met_the_fence(tmp_path: Path) -> None:
     assert "6 more came before the new holder's first read" in row["reason"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`two holders in 0 of 12` of a suspended holder, in 12 trials of which two believed at once for 0.6 s and"
-    " longer: what is counted is that a holder went on when it woke, and the words should say that",
-)
 def test_no_sentence_says_that_two_holders_were_not_seen_where_two_believed(
     rendered: Rendered, runs: Sequence[Run]
 ) -> None:
@@ -184,12 +166,6 @@ def test_no_sentence_says_that_two_holders_were_not_seen_where_two_believed(
     assert [key for key in said if judged_lines[key].tally.longest_ms > LOOKING_MS] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="late writes are counted in whichever trial they came, but one that the next holder read only where its"
-    " trial was exposed or harmed: Redis took one of 40 with the fence on, says 0 of 39, and not a word of the one",
-)
 def test_a_late_write_that_was_taken_is_told_of_in_whichever_trial_it_came(rendered: Rendered) -> None:
     (redis,) = (
         row
@@ -199,12 +175,6 @@ def test_a_late_write_that_was_taken_is_told_of_in_whichever_trial_it_came(rende
     assert "1 more came before the new holder's first read" in redis["reason"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a run that failed has no trials, and stands in the line of its scenario's fault without what sets lines"
-    " apart, although its own plan says that it was to show its token first with a write",
-)
 def test_a_run_that_failed_stands_in_the_line_that_its_plan_names(tmp_path: Path) -> None:
     at_write = [
         run.run_id

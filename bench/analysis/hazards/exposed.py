@@ -75,8 +75,8 @@ class Exposed:
 
     @property
     def ahead(self) -> str:
-        """Of late writes that a fence could not see yet; "" where there were none."""
-        return ahead_words(self.judged)
+        """Of late writes that a fence could not see yet, whichever trial they came in; "" where there were none."""
+        return ahead_words((*self.rows, *self.others))
 
     @property
     def why_unexposed(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ class Hazard(StrEnum):
 
     TWO_HOLDERS = "two holders"
     LOST_LOCK = "lost lock"  # two holders, because the servers forgot the first one
+    WENT_ON = "went on"  # a holder that slept through the end of its lease acts on it when it wakes
     FREED_FOR_ANOTHER = "freed for another"  # a release that frees a lock of somebody else
     DEAD_WAITER = "dead waiter"  # a grant to a waiter whose lease had ended
     LATE_WRITE = "late write"  # one that comes to the resource after the next grant, whenever it was sent
@@ -37,6 +38,7 @@ class Hazard(StrEnum):
 _HARMS: Mapping[Hazard, str] = {
     Hazard.TWO_HOLDERS: "two holders",
     Hazard.LOST_LOCK: "two holders",
+    Hazard.WENT_ON: "the woken holder went on beside the next one",
     Hazard.FREED_FOR_ANOTHER: "another's lock was freed",
     Hazard.DEAD_WAITER: "a waiter whose lease had ended got the lock",
     Hazard.LATE_WRITE: "a write came after the next grant",
@@ -73,14 +75,12 @@ def two_holders(row: TrialRow) -> bool:
     return (bool(row.checked.overlap_ns) or wrote_over(row)) and not refused_by_itself(row)
 
 
-def wrote_late(row: TrialRow) -> bool:
-    """Did a write come to the resource after the next grant, sent in time or not, whatever a fence did about it?"""
-    return bool(row.checked.overtaken_writes or row.checked.stale_writes)
-
-
 def wrote_over(row: TrialRow) -> bool:
-    """The same, but for writes that were sent in time and that every later holder read: what came of those is as if
-    they had come before the grant."""
+    """Did a write come to the resource after the next grant, whatever a fence did about it?
+
+    Of those that were sent in time, only one that a later holder had not read: what came of the others is as if they
+    had come before the grant. One sent after the grant counts in any case: its writer believed in the lock then.
+    """
     return bool(row.checked.stale_writes) or any(not one.read_by_next for one in row.checked.overtaken_writes)
 
 

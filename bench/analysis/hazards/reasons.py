@@ -72,7 +72,7 @@ def _what_a_fence_did(counted: Exposed) -> list[str]:
     if not counted.late_with.of:
         return [
             without if counted.late_without.of else "",
-            "" if counted.verdict is HazardVerdict.WITH_FENCING else "no late write met a fence",
+            counted.ahead or "no late write met a fence",  # one that every later holder read met it, and did no harm
         ]
     on = counted.late_with.words
     told = [f"{without}, with it {on}" if counted.late_without.of else f"late writes accepted with the fence on {on}"]

@@ -160,12 +160,15 @@ SUBJECTS: Mapping[str, Subject] = {
     "late-on-the-wire": _subject(
         "write late on the wire",
         Hazard.LATE_WRITE,
-        shows=harms.wrote_late,
+        shows=harms.wrote_over,
         unexposed=exposure.outlasted("write_held"),
         variant=_meanwhile,
     ),
     "suspended-client": _subject(
-        "machine of the holder suspended", shows=harms.believed_on_awake, unexposed=exposure.outlasted("suspend")
+        "machine of the holder suspended",
+        Hazard.WENT_ON,
+        shows=harms.believed_on_awake,
+        unexposed=exposure.outlasted("suspend"),
     ),
     "watchdog": _subject("stall of a renewing holder", unexposed=exposure.stopped("pause", "stall"), variant=_stalled),
     "idle-in-transaction": _subject(

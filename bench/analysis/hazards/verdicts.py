@@ -16,7 +16,7 @@ What the harm is, is the scenario's to say (`Hazard`); with most it is two holde
 The first that applies is the verdict, so that more evidence of harm never makes it better.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from bench.analysis import names
@@ -87,15 +87,13 @@ class FaultVerdict:
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
     """One for each system and fault that was tried, by fault and then by system, in table order."""
     groups: dict[tuple[str, str], _Group] = {}
+    known = _lines_by_plan(runs)
     for run in runs:
         if run.scenario in OF_OTHER_TABLES:
             continue
         subject = subject_of(run.scenario)
-        # A void run without a history cannot say which line of its fault it belongs to: it stands in the plain one.
-        labels = dict.fromkeys(_line(subject, row) for row in run.trials) if run.trials else [subject.fault]
-        for label in labels:
-            if label is None:
-                continue
+        # Without a history a run stands where those stand that were planned like it, or else in its fault's plain line.
+        for label in _lines(subject, run) if run.trials else known.get(_planned_like(run), [subject.fault]):
             group = groups.setdefault((label, run.system), _Group(place_of(run.scenario), subject))
             if run.void:
                 group.void.append(void_run(run))
@@ -103,6 +101,23 @@ def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
                 group.rows += [row for row in run.trials if _line(subject, row) == label]
     ordered = sorted(groups, key=lambda key: (groups[key].place, key[0], names.position(key[1]), key[1]))
     return tuple(_verdict(system, label, groups[label, system]) for label, system in ordered)
+
+
+def _lines(subject: Subject, run: HazardRun) -> list[str]:
+    """The lines in which a run's trials count."""
+    return [label for label in dict.fromkeys(_line(subject, row) for row in run.trials) if label is not None]
+
+
+def _lines_by_plan(runs: Sequence[HazardRun]) -> dict[Hashable, list[str]]:
+    found: dict[Hashable, list[str]] = {}
+    for run in runs:
+        if lines := _lines(subject_of(run.scenario), run):
+            found.setdefault(_planned_like(run), lines)
+    return found
+
+
+def _planned_like(run: HazardRun) -> Hashable:
+    return run.scenario, run.system, frozenset(run.plan.parameters.items())
 
 
 def _line(subject: Subject, row: TrialRow) -> str | None:

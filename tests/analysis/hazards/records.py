@@ -30,7 +30,13 @@ CAMPAIGN = "made-up-hazards"
 NS_PER_MS = 1_000_000
 _LEASED = {"lease_scope": "grant", "expiry_judge": "server", "ttl_granularity_ms": "1", "ttl_min_ms": "1"}
 _ONE = {"nodes": "1", "quorum": "1", "wait_strategies": "try, poll", **_LEASED}
-_SESSION = {"lease_scope": "session", "nodes": "3", "quorum": "2", "wait_strategies": "try, watch"}
+_SESSION = {
+    "lease_scope": "session",
+    "nodes": "3",
+    "quorum": "2",
+    "peer_round_trips": "1",
+    "wait_strategies": "try, watch",
+}
 CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "redis": {**_ONE, "fencing_source": "a script's counter"},
     "redlock": {**_ONE, "fencing_source": "", "nodes": "5", "quorum": "3"},
