@@ -149,7 +149,7 @@ class Sources:
         return f"no run of {system} under {workload!r} here: there is {', '.join(self._workloads(system))}"
 
     def _workloads(self, system: str) -> list[str]:
-        return sorted({cell.workload.name for cell in self.evidence.cells if cell.system == system})
+        return sorted({cell.workload.title for cell in self.evidence.cells if cell.system == system})
 
 
 def _offered(name: str, names: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def tree(ancestry: Ancestry) -> dict[str, object]:
         case CellAncestry(cell, runs):
             return {
                 "system": cell.system,
-                "workload": cell.workload.name,
+                "workload": cell.workload.title,
                 "workload_digest": cell.workload.digest,
                 "void": cell.void_reason,
                 "bounds": list(cell.bounds),

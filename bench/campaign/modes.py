@@ -202,7 +202,8 @@ def plan_runs(
     """
     dice = random.Random(seed)
     asked = [Asked(one) if isinstance(one, str) else one for one in workloads]
-    cells = [(entry, one.on(entry, mode)) for entry in systems for one in asked]
+    # What is `auto` may be what was asked for as well: the same cell is measured once.
+    cells = [(entry, cell) for entry in systems for cell in dict.fromkeys(one.on(entry, mode) for one in asked)]
     refuse_one_folder_for_two(stem_of(entry.name, workload) for entry, workload in cells)
     runs: list[RunPlan] = []
     for repetition in range(1, repetitions + 1):

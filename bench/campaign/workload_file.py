@@ -101,12 +101,7 @@ class _Reading:
     def _cells(self, name: str, node: yaml.Node, systems: Sequence[System]) -> Sequence[Asked]:
         """The cells of one name; none where something is wrong with them."""
         before = len(self._wrong)
-        if name in WORKLOADS:
-            self._say(node, name, "this is the name of a workload: give the cell a name of its own")
-        elif not (name.isprintable() and any(letter.isascii() and letter.isalnum() for letter in name)):
-            self._say(node, repr(name), "a name has at least one letter or digit, and is printable")
-        elif len(name) > _NAME_CHARACTERS_AT_MOST:
-            self._say(node, f"{name[:20]}…", f"a name has at most {_NAME_CHARACTERS_AT_MOST} characters")
+        self._check_name(name, node)
         parts = self._mapping(node, name)
         kind = parts.pop(_WORKLOAD, None)
         workload = str(kind.value) if kind is not None else ""
@@ -132,6 +127,15 @@ class _Reading:
         for option, why in mistakes_of(cells, systems, self._mode):
             self._say(parts.get(option, node), f"{name}, {option}", why)
         return cells
+
+    def _check_name(self, name: str, node: yaml.Node) -> None:
+        """It stands in tables, and folders are named after it."""
+        if name in WORKLOADS:
+            self._say(node, name, "this is the name of a workload: give the cell a name of its own")
+        elif not (name.isprintable() and any(letter.isascii() and letter.isalnum() for letter in name)):
+            self._say(node, repr(name), "a name is printable, and has a letter from a to z or a digit")
+        elif len(name) > _NAME_CHARACTERS_AT_MOST:
+            self._say(node, f"{name[:20]}…", f"a name has at most {_NAME_CHARACTERS_AT_MOST} characters")
 
     def _mapping(self, node: yaml.Node | None, where: str) -> dict[str, yaml.Node]:
         """The parts of a node by their names, each named once."""

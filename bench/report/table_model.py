@@ -99,6 +99,16 @@ class Comparison:
     rows: tuple[LongRow, ...]
     footnotes: tuple[str, ...]  # number 1 first
 
+    @property
+    def has_own(self) -> bool:
+        """Are there cells of the user's own? They stand in the tables of workloads alone."""
+        return any(row.own_marks for row in self.rows)
+
+    @property
+    def only_own(self) -> bool:
+        """Is there no cell of a mode's own parameters, which the other tables are about?"""
+        return self.has_own and all(cell.workload.label for row in self.rows for cell in row.cells.values())
+
 
 @dataclass(frozen=True, slots=True)
 class CellRow:
@@ -107,10 +117,17 @@ class CellRow:
     row: LongRow
     cell: Cell
 
+    @property
+    def own_marks(self) -> tuple[int, ...]:
+        """The numbers of a user's own cell's notes; those of the others stand at their numbers in the long form."""
+        return self.row.own_marks.get(self.cell.workload.title, ())
+
 
 def cell_rows(comparison: Comparison) -> list[CellRow]:
     """Every cell, by row and workload."""
-    return [CellRow(row, row.cells[name]) for row in comparison.rows for name in sorted(row.cells, key=names.in_order)]
+    return [
+        CellRow(row, row.cells[title]) for row in comparison.rows for title in sorted(row.cells, key=names.in_order)
+    ]
 
 
 def system_column(of: Callable[[Row], LongRow]) -> Column[Row]:

@@ -35,9 +35,11 @@ def cells_csv(evidence: Evidence) -> str:
 
 def curves_csv(evidence: Evidence) -> str:
     """One row a saturation cell and number of clients."""
+    own = any(cell.workload.label for cell in evidence.cells)
     rows = [
         {
             "system": cell.system,
+            **({"workload": cell.workload.title} if own else {}),
             "workload_digest": cell.workload.digest,
             "clients": point.clients,
             **_numbers("pairs_per_s", point.pairs_per_s),

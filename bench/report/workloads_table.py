@@ -29,21 +29,10 @@ def workloads_table(comparison: Comparison) -> Table[CellRow]:
     return Table(_COLUMNS, cell_rows(comparison), empty="No workload was measured.")
 
 
-def has_own(comparison: Comparison) -> bool:
-    """Are there cells of the user's own, which stand in this table alone?"""
-    return any(row.own_marks for row in comparison.rows)
-
-
-def has_usual(comparison: Comparison) -> bool:
-    """Are there cells of the mode's own parameters, which the other tables are about?"""
-    return any(not cell.workload.label for row in comparison.rows for cell in row.cells.values())
-
-
 def _latency(quantile: str) -> Callable[[CellRow], Text]:
     def text(row: CellRow) -> Text:
         phase = "response" if row.cell.workload.rate_per_s else "acquire"
-        marks = row.row.own_marks.get(row.cell.workload.title, ()) if quantile == "p50" else ()
-        return ms_text(row.cell, f"{phase}_us_{quantile}", marks)
+        return ms_text(row.cell, f"{phase}_us_{quantile}", row.own_marks if quantile == "p50" else ())
 
     return text
 
@@ -75,6 +64,12 @@ def clients_words(workload: Workload) -> str:
     return ", ".join(parts)
 
 
+def _asked(row: CellRow) -> Text:
+    """On a terminal, which has no room for a column of it, with what the load says of itself."""
+    words, load = clients_words(row.cell.workload), _of_the_load(row.cell)
+    return Text(words, measured=None, short="" if load == formats.NOTHING else f"{words}; {load}")
+
+
 def _of_the_load(cell: Cell) -> str:
     stalls = cell.value("stalls_p99")
     told = list(_of_its_model(cell))
@@ -96,10 +91,10 @@ def _of_its_model(cell: Cell) -> Iterable[str]:
 
 _COLUMNS: Sequence[Column[CellRow]] = (
     system_column(lambda row: row.row),
-    Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12)),
-    Column("What the clients did", lambda row: clients_words(row.cell.workload), fit=Fit()),
-    Column("p50", _latency("p50"), unit="ms", fit=Fit()),
-    Column("p99", _latency("p99"), unit="ms", fit=Fit()),
-    Column("Pairs/s", _rate, fit=Fit()),
-    Column("Of the load itself", lambda row: _of_the_load(row.cell), fit=Fit()),
+    Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=16)),
+    Column("What the clients did", _asked, fit=Fit()),
+    Column("p50", _latency("p50"), unit="ms", fit=Fit(width=12)),
+    Column("p99", _latency("p99"), unit="ms", fit=Fit(width=12)),
+    Column("Pairs/s", _rate, fit=Fit(width=12)),
+    Column("Of the load itself", lambda row: _of_the_load(row.cell)),
 )

@@ -155,6 +155,11 @@ def test_two_cells_never_have_one_folder() -> None:
         plan_runs("c", MEMORY, asked, QUICK, 1, 1)
 
 
+def test_one_cell_under_two_words_is_measured_once() -> None:
+    found = by_options(["contended"], {"wait": "auto,block"}, MEMORY, QUICK)
+    assert [run.run_id for run in plan_runs("c", MEMORY, found, QUICK, 1, 1)] == ["memory-contended-01"]
+
+
 def test_long_names_make_short_folders() -> None:
     everything = {one.option: one.example_text for one in BY_OPTION.values() if "contended" in one.of}
     found = by_options(["contended"], everything | {"wait": "poll-20ms", "clients": "5,6"}, MEMORY, QUICK)

@@ -68,7 +68,7 @@ def test_systems_and_repetitions_are_optional_and_the_command_lines_systems_come
         ("a: {workload: rate}\na: {workload: rate}\n", "line 2, a: stands here a second time"),
         ("a: {workload: rate, hold: 1ms, hold: 2ms}\n", "line 1, a, hold: stands here a second time"),
         ("rate: {workload: rate}\n", "line 1, rate: this is the name of a workload"),
-        ("'№': {workload: rate}\n", "a name has at least one letter or digit"),
+        ("'№': {workload: rate}\n", "a name is printable, and has a letter from a to z or a digit"),
         (f"{'x' * 61}: {{workload: rate}}\n", "a name has at most 60 characters"),
         ("systems: [mongo]\na: {workload: rate}\n", "line 1, systems: no system 'mongo': choose from redis"),
         ("repetitions: 0\na: {workload: rate}\n", "line 1, repetitions: 0 is outside 1..1000"),

@@ -76,6 +76,9 @@ def test_what_was_interrupted_goes_on_and_is_added_to(tmp_path: Path) -> None:
     assert json.loads(added.stdout)["runs"] == dict.fromkeys(
         ("memory-mine-01", "memory-mine-02", "memory-mine-03"), "checked"
     )
+    ancestry = lockbench(tmp_path, "show", "memory", "mine")
+    assert ancestry.returncode == 0, ancestry.stderr
+    assert "In-process mutex, mine: contended, 3 clients, 1 key" in plain(ancestry.stdout)
     options = ("-s", "memory", "-w", "contended", "--clients", "2", "--window", "500ms", "-n", "1")
     optioned = lockbench(tmp_path, "run", "--add-to", "c", *options, "--json")
     assert "memory-contended-2-clients-window-500-ms-01" in json.loads(optioned.stdout)["runs"]

@@ -50,7 +50,7 @@ def ancestry_blocks(ancestry: Ancestry) -> Iterable[Block]:
 
 def _cell(of: CellAncestry) -> Iterable[Block]:
     cell = of.cell
-    yield Heading(f"{names.title(cell.system)}, {cell.workload.name}", about=clients_words(cell.workload))
+    yield Heading(f"{names.title(cell.system)}, {cell.workload.title}", about=clients_words(cell.workload))
     yield FactList([*_cell_facts(cell)])
     yield Heading("Runs behind it")
     yield Table(_RUNS, of.runs)
@@ -127,7 +127,7 @@ def _run(run: RunAncestry) -> Iterable[Block]:
 
 def _run_facts(run: RunAncestry) -> Iterable[tuple[str, str]]:
     row, measured = run.row, run.measured
-    yield "Asked", f"{names.title(row.system)}, {row.workload.name}: {clients_words(row.workload)}"
+    yield "Asked", f"{names.title(row.system)}, {row.workload.title}: {clients_words(row.workload)}"
     yield "Folder", str(run.path)
     yield "State", str(row.state)
     if row.void:

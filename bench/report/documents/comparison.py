@@ -33,11 +33,12 @@ def comparison_document(evidence: Evidence, inserted: Sequence[Block] = ()) -> D
 def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tuple[Block, ...]:
     """The blocks of the comparison, as part of a document."""
     comparison = build_comparison(evidence)
+    of_the_mode = (
+        () if comparison.only_own else (*_glance(comparison), *_numbers(comparison), *costs.blocks(comparison))
+    )
     return (
         Facts(comparison.facts),
-        *_glance(comparison),
-        *_numbers(comparison),
-        *costs.blocks(comparison),
+        *of_the_mode,
         *inserted,
         *workloads_table.blocks(comparison),
         *contention_table.blocks(comparison),
@@ -51,8 +52,8 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
 def glance_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The table of the first page, the numbers with their bounds, and their notes: what a notebook shows."""
     comparison = build_comparison(evidence)
-    usual = (*_glance(comparison), *_numbers(comparison))
-    return (*_with_own(comparison, usual), *_notes(comparison))
+    glance = () if comparison.only_own else tuple(_glance(comparison))
+    return (*glance, *numbers_blocks(evidence))
 
 
 def terminal_blocks(evidence: Evidence) -> tuple[Block, ...]:
@@ -61,17 +62,11 @@ def terminal_blocks(evidence: Evidence) -> tuple[Block, ...]:
 
 
 def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
-    """The numbers alone with their notes, for the end of a campaign."""
+    """The numbers alone with their notes, for the end of a campaign; with cells of the user's own, every cell."""
     comparison = build_comparison(evidence)
-    return (*_with_own(comparison, tuple(_numbers(comparison))), *_notes(comparison))
-
-
-def _with_own(comparison: Comparison, usual: tuple[Block, ...]) -> tuple[Block, ...]:
-    """With the cells of the user's own, where there are some; without the usual tables where there is nothing else."""
-    if not workloads_table.has_own(comparison):
-        return usual
-    own = workloads_table.blocks(comparison)
-    return (*usual, *own) if workloads_table.has_usual(comparison) else own
+    numbers = () if comparison.only_own else tuple(_numbers(comparison))
+    every = workloads_table.blocks(comparison) if comparison.has_own else ()
+    return (*numbers, *every, *_notes(comparison))
 
 
 def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:
