@@ -20,5 +20,7 @@ is wrong.
     reasons     what the reason beside a verdict tells
     claims      the counts behind each claim
     comparison  holds one number against another
-    printed     reads what lockbench printed, and holds it against all of these
+    printed     reads the CSVs that lockbench printed, and holds them against all of these
+    page        the same of hazards.md
+    glance      and of the first table of comparison.md
 """

@@ -59,3 +59,31 @@ def holder_and_next(trial: Fields) -> tuple[Fields, Fields]:
     """The beliefs of the first two that were granted the key."""
     first, then = sorted(trial["beliefs"], key=lambda one: one["from_ns"])[:2]
     return first, then
+
+
+def read_by_the_next(trial: Fields) -> None:
+    """The late write reaches the resource just before the next holder presents its token and reads."""
+    holder, _ = holder_and_next(trial)
+    (late,) = (one for one in trial["writes"] if one["grant"] == holder["grant"])
+    others = sorted(
+        (one for one in (*trial["writes"], *trial["presentations"]) if one["grant"] != holder["grant"]),
+        key=lambda one: one["order"],
+    )
+    late.update(
+        order=others[0]["order"],
+        judged_ns=others[0]["judged_ns"] - 1,
+        accepted=True,
+        highest_before=late["token"],
+        value_before=late["value_read"],
+    )
+    value, order = late["value_written"], late["order"]
+    for one in others:
+        order += 1
+        one.update(order=order, value_read=value)
+        if "value_written" in one:
+            one["value_before"], value = value, value + 1
+            one["value_written"] = value
+
+
+def waits_fenced(trial: Fields) -> bool:
+    return bool(trial["parameters"] == {"fence": True, "meanwhile": "waits"})

@@ -136,10 +136,12 @@ class Line:
 
     @property
     def counted_hazard(self) -> str:
-        """What the count behind the word counts: without harm, it may be trials in which nobody got the lock."""
+        """What the count behind the word counts; that need not be what the fault threatens."""
         tally = self.tally
+        if self.about_getting_it:
+            return "two holders" if tally.harmed else self.hazard
         getting_it = tally.word == UNAVAILABLE or not tally.shown.of
-        return "availability" if getting_it and not tally.harmed and not self.about_getting_it else self.hazard
+        return "availability" if getting_it and not tally.harmed else self.hazard
 
     @property
     def evidence(self) -> list[str]:

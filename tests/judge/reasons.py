@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from tests.judge.counts import Count
-from tests.judge.lines import SAFE, UNAVAILABLE, Line
+from tests.judge.lines import SAFE, UNAVAILABLE, Line, Tally
 from tests.judge.meanings import a_lease_and_the_asking_ms, meaning, nodes_down, refused_without_a_fence
-from tests.judge.moments import believed_on_ms, two_at_once_ns
+from tests.judge.moments import MS, two_at_once_ns
 from tests.judge.order import pairs_and_falls
 from tests.judge.records import Trial
 from tests.judge.sentences import START, Clause, Told, clause
@@ -27,17 +27,13 @@ KNEW = "and its holder was told of the loss in @"
 def told_of(line: Line) -> list[Told]:
     """All that a reason may count, and what it must."""
     tally = line.tally
-    harm = WORDS.get(line.hazard, TWO_HOLDERS)
-    told = []
-    if line.about_getting_it:
-        getting = harm
-    else:
-        getting = NOBODY
-        harmless = tally.word == SAFE and tally.shown.of > 0
-        told += [
-            Told(f"^{harm} in @", tally.shown, tally.shown.seen > 0 or harmless),
-            Told(f"{START}{harm} also in @ unexposed trials", tally.outside, tally.outside.seen > 0),
-        ]
+    harm = TWO_HOLDERS if line.about_getting_it else WORDS.get(line.hazard, TWO_HOLDERS)
+    getting = WORDS[line.hazard] if line.about_getting_it else NOBODY
+    harmless = tally.word == SAFE and tally.shown.of > 0 and not line.about_getting_it
+    told = [
+        Told(f"^{harm} in @", tally.shown, tally.shown.seen > 0 or harmless),
+        Told(f"{START}{harm} also in @ unexposed trials", tally.outside, tally.outside.seen > 0),
+    ]
     unserved = tally.word == UNAVAILABLE or (tally.word == SAFE and (line.about_getting_it or not tally.shown.of))
     outside = tally.nobody_outside
     told += [
@@ -71,19 +67,16 @@ def clauses_of(line: Line) -> list[Clause]:
         clause(r"(\d+) of these came before the resource", ahead, needed=bool(fenced and ahead)),
         clause(r"(\d+) more came before the new holder's first read", read, needed=bool(fenced and read)),
     ]
-    believed = [one for one in tally.exposed if refused_without_a_fence(one) and two_at_once_ns(one)]
-    if believed:
-        words = r"in (\d+) of these the stopped holder believed in the lock for up to (\S+) ms"
-        told.append(clause(words, len(believed), max(map(believed_on_ms, believed))))
+    told += gone_with_their_transaction(tally)
     falls = sum(pairs_and_falls(one)[1] for one in tally.trials)
     told.append(clause(r"the later token was not the greater one in (\d+) pairs", falls, needed=False))
     jumps = [float(one.setting("jump_ms")) for one in tally.harmed if meaning(one.scenario).search]
     if jumps:
         told.append(clause(r"from a jump of (\S+) ms on", min(jumps)))
-    took = [ms for one in tally.trials if (ms := one.measured("recovery_ms")) is not None and ms >= 0.0]
+    took = [ms for one in tally.exposed if (ms := one.measured("recovery_ms")) is not None and ms >= 0.0]
     if took:
         told.append(clause(r"the next client had it after (\S+)(?: to (\S+))? ms", *_range(took), needed=False))
-    waited = [ms for one in tally.trials if (ms := one.measured("blocked_ms")) is not None and ms >= 0.0]
+    waited = [ms for one in tally.exposed if (ms := one.measured("blocked_ms")) is not None and ms >= 0.0]
     if waited:
         most = max(map(a_lease_and_the_asking_ms, tally.trials))
         told.append(clause(r"waited at most (\S+) ms, of (\S+) ms", max(waited), most, needed=False))
@@ -92,6 +85,16 @@ def clauses_of(line: Line) -> list[Clause]:
         told.append(clause(r"(\d+) to \d+ of \d+ servers stopped", min(down), needed=False))
         told.append(clause(r"servers stopped, (\d+) must answer", quorum, needed=False))
     return told
+
+
+def gone_with_their_transaction(tally: Tally) -> list[Clause]:
+    """Holders that believed on, and whose late write went with its transaction: in how many trials, and how long."""
+    believed = [one for one in tally.exposed if refused_without_a_fence(one) and two_at_once_ns(one)]
+    if not believed:
+        return []
+    words = r"in (\d+) of these the stopped holder believed in the lock for up to (\S+) ms"
+    longest_ms = max(map(two_at_once_ns, believed)) / MS
+    return [clause(words, len(believed), longest_ms, needed=tally.word == SAFE)]
 
 
 def outlived(trials: Iterable[Trial]) -> list[Count]:

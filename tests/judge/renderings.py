@@ -1,5 +1,7 @@
 """What lockbench prints of a hazard campaign: the other side, and the only module here that may know of lockbench."""
 
+import csv
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from bench.report.tidy import claims_csv
 from bench.report.writers.csv import csv_of
 from bench.report.writers.markdown import markdown
 from bench.systems.registry import SYSTEMS
-from tests.judge import printed
+from tests.judge import glance, page, printed
 from tests.judge.comparison import Comparison
 from tests.judge.records import Run, runs_of
 
@@ -27,9 +29,9 @@ _Compare = Callable[[str, Sequence[Run], Comparison], None]
 COMPARE: Mapping[str, _Compare] = {
     "hazard_verdicts.csv": printed.compare_verdicts,
     "hazards.csv": printed.compare_trials,
-    "hazards.md": lambda text, runs, seen: printed.compare_page(text, runs, TITLES, seen),
+    "hazards.md": lambda text, runs, seen: page.compare_page(text, runs, TITLES, seen),
     "claims.csv": printed.compare_claims,
-    "comparison.md": lambda text, runs, seen: printed.compare_glance(text, runs, TITLES, seen),
+    "comparison.md": lambda text, runs, seen: glance.compare_glance(text, runs, TITLES, seen),
 }
 
 
@@ -73,3 +75,16 @@ class Rendered:
 
 def judged(hazards: Path) -> list[Run]:
     return runs_of(hazards)
+
+
+def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
+    """A CSV of a hazard campaign, row by row."""
+    return list(csv.DictReader(io.StringIO(Rendered.of(folder).texts[name])))
+
+
+def alike(folder: Path) -> Sequence[Run]:
+    """The runs of a campaign of which lockbench and the judge say the same."""
+    runs = judged(folder)
+    compared = Rendered.of(folder).against(runs)
+    assert {name: one.wrong for name, one in compared.items() if one.wrong} == {}
+    return runs

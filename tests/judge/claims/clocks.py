@@ -23,7 +23,7 @@ def clocks(played: Played) -> Findings:
         found["C25", "redlock"] = Finding(
             numbers=numbers,
             why=[*_enough_clocks(played), *_drifts(played)],
-            clauses=[clause(r"in (\d+) search", broke, needed=False), _not_enough(played)],
+            clauses=[clause(r"in (\d+) search", broke, needed=False), _not_enough(played), *_bare(played)],
         )
     if not played.of("redlock-clock", "redis"):
         ahead = [one for one in played.of("server-clock", "redis") if servers_went_ahead(one)]
@@ -142,6 +142,12 @@ def _not_enough(played: Played) -> Clause:
             words.append(r"\d+ of (\d+) held" + (r" \((\d+) (?:is|are) not\)" if survived else r"(?! \()"))
             numbers += [held, *([survived] if survived else [])]
     return clause(_ENOUGH + ", ".join(words), *numbers)
+
+
+def _bare(played: Played) -> list[Clause]:
+    """The fewest clocks that are enough, with the fewest nodes held."""
+    enough = [(held, jumped) for held, jumped, _ in _tolerances(played) if jumped is not None]
+    return [clause(r", on (\d+) of the (\d+) nodes held", *reversed(min(enough)), needed=False)] if enough else []
 
 
 def _drifts(played: Played) -> list[Told]:

@@ -5,7 +5,7 @@ from tests.judge.counts import count, total
 from tests.judge.lines import Tally, late_accepted
 from tests.judge.meanings import at_write
 from tests.judge.moments import two_at_once_ns
-from tests.judge.reasons import TWO_HOLDERS
+from tests.judge.reasons import TWO_HOLDERS, gone_with_their_transaction
 from tests.judge.records import Trial
 from tests.judge.sentences import START, Told, clause
 from tests.judge.windows import beyond, fit
@@ -34,12 +34,13 @@ def pauses(played: Played) -> Findings:
         held = on.of > 0 and on.seen == 0 and tally.has_token
         told = [one for one in (off, on) if one.of] if harm else [tally.shown]
         why = [
-            Told(f"{START}{TWO_HOLDERS} in @", tally.shown, not harm),
+            Told(f"{START}{TWO_HOLDERS} in @", tally.shown, not tally.harmed),
             Told("(?:late writes accepted without a checked fence|; without it) @", off, harm and off.of > 0),
             Told("(?:with it|late writes accepted with the fence on) @", on, harm and on.of > 0),
             Told("first shown with a write, late writes accepted @", gap, harm and held and gap.seen > 0),
         ]
-        found[claim, system] = Finding(told, why=why)
+        beside = [] if tally.harmed else gone_with_their_transaction(tally)
+        found[claim, system] = Finding(told, why=why, clauses=beside)
     for system in played.systems("gc-pause"):
         line = fit(played.of("gc-pause", system))
         if line is not None:
@@ -90,9 +91,9 @@ def pauses(played: Played) -> Findings:
         ]
         fenced = [one for scenario in ("gc-pause", "cable-pulled") for one in played.of(scenario, system) if one.fenced]
         harmed = len(Tally(tuple(fenced)).harmed)
-        on = clause(r"with the fence on: two holders in (\d+) trials", harmed, needed=harmed > 0)
+        on_too = clause(r"with the fence on: two holders in (\d+) trials", harmed, needed=harmed > 0)
         taken = total(late_accepted(one.weighed, False) for one in (*unfenced.values(), wire))
-        found[claim, system] = Finding([taken], why=why, clauses=[on])
+        found[claim, system] = Finding([taken], why=why, clauses=[on_too])
     return found
 
 

@@ -31,7 +31,8 @@ def servers(played: Played) -> Findings:
             ],
             clauses=[
                 clause(r"of (\d+) servers stopped: ", nodes),
-                clause(r"to survive (\d+) losses", nodes - quorum, needed=nodes - quorum > 1),
+                clause(", ".join([r"(\d+): acquired \d+ of \d+"] * len(by_down)), *by_down),
+                clause(r"to survive (\d+) losses", nodes - quorum, needed=False),
             ],
         )
     found |= _memories(played)
@@ -95,6 +96,9 @@ def _memories(played: Played) -> Findings:
                 Told(f"{START}server killed while the lock is held: two holders in @", killed.shown),
                 *kept_and_told(killed),
             ]
-            found["C47", system] = Finding([killed.shown], why=why)
+            waits = [ask for one in killed.trials for ask in one.asks if ask["actor"] == "waiter"]
+            unknown = sum(ask["outcome"] == "unknown" for ask in waits)
+            asked = clause(r"what the waiter was told: unknown (\d+)(?![^;])", unknown, needed=False)
+            found["C47", system] = Finding([killed.shown], why=why, clauses=[asked])
             break
     return found
