@@ -1,11 +1,9 @@
-"""Where lockbench said other than its trials showed. What it still says wrongly has a mark."""
+"""Where lockbench once said other than its trials showed."""
 
 import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from tests.judge.hand_made import REFERENCE, Fields, campaign, holder_and_next, of, read_by_the_next, waits_fenced
 from tests.judge.lines import lines
@@ -57,12 +55,6 @@ def _served_beside_a_majority_that_hangs(trial: Fields) -> None:
         trial["measures"]["acquired"] = 1.0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="C36 holds `to survive 2 losses, as 2 of 3 must answer` where clients got the lock beside 2 of 3 that hang:"
-    " whether a majority is needed is asked of killed servers alone, how many may be lost of hanging ones too",
-)
 def test_a_lock_that_is_had_beside_a_majority_that_hangs_does_not_go_by_the_majority(tmp_path: Path) -> None:
     folder = campaign(tmp_path, of("nodes-down", "zookeeper"), edit=_served_beside_a_majority_that_hangs)
     (claim,) = (one for one in rows_of(folder, "claims.csv") if one["id"] == "C36")
@@ -74,12 +66,6 @@ def _believes_on(trial: Fields) -> None:
     holder["until_ns"] = then["from_ns"] + 10_000_000
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the column `hazard` says what `shown` counts, but for a fault that threatens availability it says so too"
-    " where two holders are counted",
-)
 def test_the_hazard_beside_a_count_is_the_one_that_was_counted(tmp_path: Path) -> None:
     folder = campaign(tmp_path, of("crash-recovery", "redis"), edit=_believes_on)
     (row,) = rows_of(folder, "hazard_verdicts.csv")

@@ -80,8 +80,10 @@ class FaultVerdict:
     def telling_hazard(self) -> Hazard:
         """What that count counts."""
         harmless = not self.counted.shown.seen and not self.counted.outside.seen
+        if self.hazard.of_availability:
+            return self.hazard if harmless else Hazard.TWO_HOLDERS
         other = self.verdict is HazardVerdict.UNAVAILABLE or not self.counted.shown.of
-        return Hazard.AVAILABILITY if harmless and other and not self.hazard.of_availability else self.hazard
+        return Hazard.AVAILABILITY if harmless and other else self.hazard
 
 
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:

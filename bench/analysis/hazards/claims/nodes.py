@@ -30,10 +30,11 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     most = max((row.nodes_down for row in served), default=0)
     found = _by_down(rows)
     told = f"of {nodes} servers stopped: {found}"
-    # Whether a majority is needed and enough is asked of servers that are gone. One that hangs is missed later, or by
-    # some clients never: that is told beside, since it says nothing of how many are needed.
+    # That a majority is enough is asked of servers that are gone. One that hangs is missed later, or by some clients
+    # never: that is told beside, since it says nothing of how many are needed. That a majority is needed holds of both.
     gone = [row for row in rows if row.how != HANG]
-    as_majority = all((row.acquired.seen == row.acquired.of) if row.minority else not row.acquired.seen for row in gone)
+    enough = all(row.acquired.seen == row.acquired.of for row in gone if row.minority)
+    as_majority = enough and not any(row.acquired.seen for row in rows if not row.minority)
     told = joined(told, _unserved(rows))
     within = claim.low is not None and claim.high is not None and claim.low <= nodes <= claim.high
     if not as_majority or not refused or not served or not most:
