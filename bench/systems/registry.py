@@ -31,6 +31,7 @@ __all__ = (
     "UnknownSystem",
     "every_server_set",
     "is_server_set",
+    "packages_of",
     "server_sets",
     "system",
 )
@@ -170,6 +171,11 @@ def every_server_set() -> tuple[ServerSpec, ...]:
         except BrokenSystem as broken:
             _log.warning("%s", broken)
     return tuple(specs.values())
+
+
+def packages_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The packages from outside that some systems come from."""
+    return tuple(dict.fromkeys(entry.package for entry in map(system, names) if entry.package))
 
 
 def is_server_set(name: str) -> bool:

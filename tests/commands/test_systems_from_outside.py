@@ -158,7 +158,9 @@ def test_a_hazard_scenario_is_played_on_it(tmp_path: Path, found_at: dict[str, s
 
 @pytest.mark.servers
 def test_it_stands_in_the_table(tmp_path: Path, found_at: dict[str, str]) -> None:
-    arguments = ("run", "-s", "other-redis", "-w", "uncontended", "-n", "1", "--no-pin")
+    arguments = ("run", "-s", "other-redis", "-w", "uncontended", "-n", "1", "--no-pin", "--name", "t")
     done = lockbench(tmp_path, *arguments, more=found_at, within_s=110)
     assert done.returncode == 0, done.stderr
     assert "Other Redis" in done.stdout
+    environment = json.loads((tmp_path / "runs/t/environment.json").read_text())
+    assert environment["libraries"]["lockbench-other"] == "1.0"
