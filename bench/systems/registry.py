@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
 from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = (
     "DASHED",
@@ -84,6 +87,8 @@ class _Outside:
 @cache
 def _outside() -> _Outside:
     """What packages declare. What is wrong with one is logged, once, and takes nothing else with it."""
+    from importlib.metadata import entry_points  # here: most commands do without, and it takes its time to import
+
     systems: dict[str, System] = {}
     problems: list[str] = []
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.dist.name if one.dist else "", one.name)):
@@ -99,7 +104,7 @@ def _outside() -> _Outside:
     return _Outside(systems, tuple(problems))
 
 
-def _declared(point: EntryPoint) -> Iterable[System]:
+def _declared(point: "EntryPoint") -> Iterable[System]:
     told = point.load()
     if not isinstance(told, tuple) or not told or not all(isinstance(entry, System) for entry in told):
         raise BrokenSystem("it must be a tuple of bench.systems.entry.System")
