@@ -95,8 +95,9 @@ def add_to_campaign(
     specs = server_sets(tuple(system(plan.system) for plan in plans))
     with exclusive(supervisor.home, "campaign"), folder.held():
         progress("looking at this machine")
-        now = capture_environment(supervisor.home)
-        refuse_other_machine(folder.campaign.campaign_id, recorded_environment(folder), now)
+        recorded = recorded_environment(folder)
+        now = capture_environment(supervisor.home, recorded.libraries)
+        refuse_other_machine(folder.campaign.campaign_id, recorded, now)
         with servers_up(supervisor, specs, keep_servers, progress):
             progress("comparing the servers with those of before")
             refuse_other_servers(folder, plans, supervisor, specs)

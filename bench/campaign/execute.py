@@ -21,7 +21,7 @@ from bench.servers.counters import gained
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
 from bench.servers.supervisor import ServersError, Supervisor
-from bench.systems.registry import server_sets, system
+from bench.systems.registry import packages_of, server_sets, system
 
 
 class CampaignIncomplete(LockbenchError):
@@ -71,7 +71,8 @@ def run_campaign(
         store.require_room(campaign.campaign_id)
         with servers_up(supervisor, specs, keep_servers, progress):
             progress("looking at this machine")
-            folder = store.start_campaign(campaign, capture_environment(supervisor.home))
+            machine = capture_environment(supervisor.home, packages_of(plan.system for plan in campaign.runs))
+            folder = store.start_campaign(campaign, machine)
             with folder.held():
                 return finish_runs(folder, campaign.runs, supervisor, specs, progress, on_run_end)
 

@@ -22,7 +22,7 @@ from bench.records.store import HazardFolder, HazardRunFolder, Store, StoreError
 from bench.servers.spec import ServerSpec
 from bench.servers.state import exclusive
 from bench.servers.supervisor import Supervisor
-from bench.systems.registry import every_server_set
+from bench.systems.registry import every_server_set, packages_of
 
 # Actors mostly sleep; what they cost is their start. More lanes than this on two cores, and the waits for a processor
 # show in the hazard windows.
@@ -62,7 +62,8 @@ def run_hazards(
         supervisor.check_variables(specs)
         require_servers(supervisor.home, specs)
         progress("looking at this machine")
-        folder = store.start_hazards(campaign, capture_environment(supervisor.home))
+        machine = capture_environment(supervisor.home, packages_of(plan.system for plan in campaign.runs))
+        folder = store.start_hazards(campaign, machine)
         with folder.held():
             return finish_hazards(folder, campaign.runs, supervisor, progress, on_run_end)
 

@@ -32,7 +32,7 @@ def resume_hazards(
         left = hazards_left(folder)
         refuse_other_software(folder.campaign, __version__, git_commit())
         progress("looking at this machine")
-        now = capture_environment(supervisor.home)
+        now = capture_environment(supervisor.home, folder.environment.libraries)
         refuse_other_machine(folder.campaign.campaign_id, folder.environment, now)
         folder.write_resumed(Resumed(resumed_at=datetime.now(UTC).isoformat(timespec="seconds"), environment=now))
         return finish_hazards(folder, left, supervisor, progress, on_run_end)

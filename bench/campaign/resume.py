@@ -61,8 +61,9 @@ def resume_campaign(
         to_measure = [plan for plan in left if folder.state_of(plan) is not RunState.MEASURED]
         refuse_other_software(campaign, __version__, git_commit())
         progress("looking at this machine")
-        now = capture_environment(supervisor.home)
-        refuse_other_machine(campaign.campaign_id, recorded_environment(folder), now)
+        recorded = recorded_environment(folder)
+        now = capture_environment(supervisor.home, recorded.libraries)
+        refuse_other_machine(campaign.campaign_id, recorded, now)
         specs = server_sets(tuple(system(plan.system) for plan in to_measure))
         with servers_up(supervisor, specs, keep_servers, progress):
             progress("comparing the servers with those of before")

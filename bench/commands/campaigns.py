@@ -198,7 +198,7 @@ def live(
     require_port(port)
     say_how_to_end()
     supervisor = Supervisor.default()
-    specs = server_sets(choose_systems(["all"]))
+    specs = server_sets(choose_systems(["all", system]))
     with steps("starting servers") as show:
         supervisor.up(specs, show)
     try:

@@ -19,7 +19,7 @@ class Verdict(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    DOES_NOT_APPLY = "does not apply"
+    NOT_APPLICABLE = "not applicable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def results(entry: System, endpoint: Endpoint | None, checks: Iterable[str]) -> 
     for check in checks:
         why = why_not(check, entry)
         if why is not None:
-            yield Result(check, Verdict.DOES_NOT_APPLY, why)
+            yield Result(check, Verdict.NOT_APPLICABLE, why)
             continue
         try:
             with Harness(entry, endpoint or store_of_its_own()) as bench:

@@ -7,9 +7,9 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
@@ -38,9 +38,9 @@ _RTT_BURSTS = 8
 _RTT_ROUNDS = 500
 
 
-def capture_environment(servers_folder: Path) -> Environment:
+def capture_environment(servers_folder: Path, packages: Iterable[str] = ()) -> Environment:
     """Read and measure this machine. `servers_folder` is where the servers keep their files: its disk is the one that
-    their durable writes wait for. Takes about a second.
+    their durable writes wait for. `packages` are those that measured systems come from. Takes about a second.
     """
     servers_folder.mkdir(parents=True, exist_ok=True)
     sync_us = sorted(_fdatasync_us(servers_folder))
@@ -61,9 +61,16 @@ def capture_environment(servers_folder: Path) -> Environment:
         loopback_rtt_us_p50=min(bursts_us),
         loopback_rtt_us_bursts=bursts_us,
         python=platform.python_version(),
-        libraries={name: version(name) for name in LIBRARIES},
+        libraries={name: _version(name) for name in dict.fromkeys([*LIBRARIES, *packages])},
         load_average_1m=round(os.getloadavg()[0], 2),
     )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _memory_bytes() -> int:

@@ -25,7 +25,7 @@ Leftovers = Callable[[Endpoint, str], list[str]]
 
 
 class BrokenSystem(LockbenchError):
-    """What an entry names cannot be had; the message says which package the entry came from."""
+    """What an entry names cannot be loaded; the message says which package declared it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class System:
         spec = cast(type[ServerSpec], self._load(self.servers_path))()
         if spec.name != self.server_set:
             raise BrokenSystem(
-                f"{self._said} has the servers of {self.server_set}, and {self.servers_path} is {spec.name}"
+                f"{self._said} names its servers {self.server_set}, but {self.servers_path} names them {spec.name}"
             )
         return spec
 
@@ -95,7 +95,9 @@ class System:
     def leftovers(self) -> Leftovers:
         """How its store is looked into. Raises BrokenSystem where the entry names no way."""
         if self.leftovers_path is None:
-            raise BrokenSystem(f"{self._said} has no leftovers_path: name a function that counts what a key has left")
+            raise BrokenSystem(
+                f"{self._said} has no leftovers_path: name a function that lists what is stored for a key"
+            )
         return cast(Leftovers, self._load(self.leftovers_path))
 
     @property
@@ -115,4 +117,4 @@ class System:
         except Exception as broken:
             if not self.package:
                 raise
-            raise BrokenSystem(f"{self._said}: {path} cannot be had: {type(broken).__name__}: {broken}") from broken
+            raise BrokenSystem(f"{self._said}: {path} cannot be loaded: {type(broken).__name__}: {broken}") from broken

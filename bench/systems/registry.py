@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
 from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = (
     "DASHED",
@@ -31,6 +34,7 @@ __all__ = (
     "UnknownSystem",
     "every_server_set",
     "is_server_set",
+    "packages_of",
     "server_sets",
     "system",
 )
@@ -83,32 +87,34 @@ class _Outside:
 @cache
 def _outside() -> _Outside:
     """What packages declare. What is wrong with one is logged, once, and takes nothing else with it."""
+    from importlib.metadata import entry_points  # here: most commands do without, and it takes its time to import
+
     systems: dict[str, System] = {}
     problems: list[str] = []
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.dist.name if one.dist else "", one.name)):
-        package = point.dist.name if point.dist is not None else "a package without a name"
+        package = point.dist.name if point.dist is not None else "without a name"
         try:
             for entry in _declared(point):
                 _check(entry, {**_OWN, **PROBES, **systems})
                 systems[entry.name] = replace(entry, package=package, headline=False)
         except Exception as wrong:  # noqa: BLE001 - whatever another's module does when it is imported
             said = str(wrong) if isinstance(wrong, BrokenSystem) else f"{type(wrong).__name__}: {wrong}"
-            problems.append(f"{package}: its entry point {point.name} = {point.value} gives no system: {said}")
+            problems.append(f"package {package}: its systems cannot be loaded from {point.value}: {said}")
             _log.warning("%s", problems[-1])
     return _Outside(systems, tuple(problems))
 
 
-def _declared(point: EntryPoint) -> Iterable[System]:
+def _declared(point: "EntryPoint") -> Iterable[System]:
     told = point.load()
     if not isinstance(told, tuple) or not told or not all(isinstance(entry, System) for entry in told):
-        raise BrokenSystem("it must be a tuple of bench.systems.entry.System")
+        raise BrokenSystem("its value must be a tuple of bench.systems.entry.System")
     return told
 
 
 def _check(entry: System, known: Mapping[str, System]) -> None:
     """Raise BrokenSystem for an entry that cannot stand beside the others."""
     if not _NAME.fullmatch(entry.name) or entry.name == "all":
-        raise BrokenSystem(f"{entry.name!r} is no name: write lower-case letters, digits and single dashes")
+        raise BrokenSystem(f"{entry.name!r} cannot be a name: use lower-case letters, digits and single dashes")
     if entry.name in known:
         owner = known[entry.name].package or "the bench itself"
         raise BrokenSystem(f"the name {entry.name} is taken, by {owner}: choose another")
@@ -119,10 +125,10 @@ def _check(entry: System, known: Mapping[str, System]) -> None:
         raise BrokenSystem(f"{entry.name}: servers_path and server_set go together")
     if entry.server_set is not None:
         if not _SET_NAME.fullmatch(entry.server_set):
-            raise BrokenSystem(f"{entry.name}: {entry.server_set!r} is no name of servers: write letters and digits")
+            raise BrokenSystem(f"{entry.name}: {entry.server_set!r} cannot name servers: use letters and digits")
         paths = {one.servers_path for one in known.values() if one.server_set == entry.server_set}
         if paths and entry.servers_path not in paths:
-            raise BrokenSystem(f"{entry.name}: other servers have the name {entry.server_set}: choose another")
+            raise BrokenSystem(f"{entry.name}: the servers' name {entry.server_set} is taken: choose another")
 
 
 class _Systems(Mapping[str, System]):
@@ -170,6 +176,11 @@ def every_server_set() -> tuple[ServerSpec, ...]:
         except BrokenSystem as broken:
             _log.warning("%s", broken)
     return tuple(specs.values())
+
+
+def packages_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The packages from outside that some systems come from."""
+    return tuple(dict.fromkeys(entry.package for entry in map(system, names) if entry.package))
 
 
 def is_server_set(name: str) -> bool:

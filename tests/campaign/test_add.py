@@ -15,7 +15,7 @@ from tests.campaign.test_resume import Attempt, World, finished, world
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(add, "capture_environment", lambda _: campaigns.environment())
+    monkeypatch.setattr(add, "capture_environment", lambda *_: campaigns.environment())
     with world([]) as found:
         yield found
 
@@ -65,7 +65,7 @@ def test_a_campaign_that_does_not_say_by_which_code_gets_no_more_runs(made: Worl
 def test_the_machine_must_be_the_same(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made.start(repetitions=1)
     other = campaigns.environment().model_copy(update={"kernel": "another"})
-    monkeypatch.setattr(add, "capture_environment", lambda _: other)
+    monkeypatch.setattr(add, "capture_environment", lambda *_: other)
     more = runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 1)
     with pytest.raises(CannotResume, match=r"kernel 6\.1\.0-synthetic then, another now"):
         add_to_campaign(folder, more, made.supervisor)

@@ -96,7 +96,7 @@ def world(script: list[Attempt]) -> Iterator[World]:
         patch.setattr(execute, "run_load", made.load)
         patch.setattr(execute, "check_run", made.check)
         for module in (execute, resume):
-            patch.setattr(module, "capture_environment", lambda _: campaigns.environment())
+            patch.setattr(module, "capture_environment", lambda *_: campaigns.environment())
             patch.setattr(module, "git_commit", lambda: "0123456789ab")
         yield made
 
@@ -229,7 +229,7 @@ def test_another_schema_is_refused_with_what_to_do() -> None:
 def test_another_machine_is_refused(changes: dict[str, object], told: str) -> None:
     with world([Attempt.KILLED]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
-        patch.setattr(resume, "capture_environment", lambda _: campaigns.environment().model_copy(update=changes))
+        patch.setattr(resume, "capture_environment", lambda *_: campaigns.environment().model_copy(update=changes))
         with pytest.raises(CannotResume, match=told):
             resume_campaign(folder, made.supervisor)
         assert folder.resumptions() == ()
@@ -244,7 +244,7 @@ def test_what_is_measured_anew_each_time_may_differ() -> None:
     }
     with world([Attempt.FINISHED, Attempt.KILLED]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
-        patch.setattr(resume, "capture_environment", lambda _: campaigns.environment().model_copy(update=now))
+        patch.setattr(resume, "capture_environment", lambda *_: campaigns.environment().model_copy(update=now))
         made.go_on(folder)
         assert what_is_complete(folder)
 

@@ -67,7 +67,8 @@ def test_an_unwritable_data_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["doctor", "servers", "up", "status", "down", "run", "calibrate", "report", "export", "live"]
+    "command",
+    ["doctor", "servers", "up", "status", "down", "run", "conform", "calibrate", "report", "export", "live"],
 )
 def test_every_help_has_an_example(tmp_path: Path, command: str) -> None:
     ended = lockbench(tmp_path, command, "--help")

@@ -68,6 +68,7 @@ COMMANDS: Mapping[str, Case] = {
     "live": Case(["live", "--system", "nosuch"], 1),
     "hazard list": Case(["hazard", "list"]),
     "hazard run": Case(["hazard", "run", "nosuch"], 1),
+    "conform": Case(["conform", "memory", "--check", "tokens_rise"]),
     "calibrate": Case(["calibrate", "--save", "nosuch/file"], 1),
     "report": Case(["report", "--campaign", "reference"]),
     "export": Case(["export", "out", "--campaign", "never"], 1),

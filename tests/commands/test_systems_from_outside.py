@@ -20,6 +20,20 @@ from bench.systems.redis.lock import RedisLock
 class OtherLock(RedisLock):
     """The same lock by another name."""
 '''
+SERVER = '''
+"""Servers of its own, which happen to be redis-servers."""
+
+from bench.systems.redis.server import RedisServers
+
+
+class OtherServers(RedisServers):
+    """One server."""
+
+    name = "otherredis"
+    title = "Other Redis"
+    node_names = ("other-1",)
+    compose_services = ()
+'''
 ENTRY = """
 from bench.systems.entry import Look, System
 
@@ -38,17 +52,19 @@ ENTRIES = (
 """
 BROKEN = {
     "lockbench-missing": ("lockbench_nowhere.entries:ENTRIES", "ModuleNotFoundError"),
-    "lockbench-wordy": ("lockbench_other.lock:OtherLock", "it must be a tuple of bench.systems.entry.System"),
+    "lockbench-wordy": ("lockbench_other.lock:OtherLock", "its value must be a tuple of bench.systems.entry.System"),
     "lockbench-clash": ("lockbench_clash.entries:ENTRIES", "the name redis is taken, by the bench itself"),
-    "lockbench-usurper": ("lockbench_usurper.entries:ENTRIES", "other servers have the name redis: choose another"),
+    "lockbench-usurper": ("lockbench_usurper.entries:ENTRIES", "the servers' name redis is taken: choose another"),
     "lockbench-hollow": (
         "lockbench_hollow.entries:ENTRIES",
         "the system hollow of lockbench-hollow: lockbench_nowhere.",
     ),
 }
-REDIS = "bench.systems.redis.server:RedisServers"
+REDIS, OTHER = "bench.systems.redis.server:RedisServers", "lockbench_other.server:OtherServers"
 ENTRIES = {  # of packages whose module of entries can be imported
-    "lockbench_other": ENTRY.format(name="other-redis", module="lockbench_other", servers=REDIS, servers_name="redis"),
+    "lockbench_other": ENTRY.format(
+        name="other-redis", module="lockbench_other", servers=OTHER, servers_name="otherredis"
+    ),
     "lockbench_clash": ENTRY.format(name="redis", module="lockbench_clash", servers=REDIS, servers_name="redis"),
     "lockbench_usurper": ENTRY.format(name="usurper", module="lockbench_usurper", servers="x:Y", servers_name="redis"),
     "lockbench_hollow": ENTRY.format(
@@ -75,8 +91,8 @@ def found_at(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     points = {"lockbench-other": "lockbench_other.entries:ENTRIES"} | {name: told[0] for name, told in BROKEN.items()}
     for name, point in points.items():
         module = name.replace("-", "_")
-        files = {"__init__.py": "", "lock.py": LOCK, "entries.py": ENTRIES[module]} if module in ENTRIES else {}
-        package(folder, name, point, {f"{module}/{file}": text for file, text in files.items()})
+        files = {"__init__.py": "", "lock.py": LOCK, "server.py": SERVER, "entries.py": ENTRIES.get(module, "")}
+        package(folder, name, point, {f"{module}/{file}": text for file, text in files.items() if module in ENTRIES})
     return {"PYTHONPATH": f"{folder}:{ROOT}"}
 
 
@@ -84,8 +100,9 @@ def test_doctor_names_it_and_what_is_broken(tmp_path: Path, found_at: dict[str, 
     done, plain = lockbench(tmp_path, "doctor", "--json", more=found_at), lockbench(tmp_path, "doctor", "--json")
     assert done.returncode == plain.returncode
     rows = {row["servers"]: row for row in json.loads(done.stdout)}
-    assert "other-redis" in rows["redis"]["systems"]
-    assert list(rows) == [row["servers"] for row in json.loads(plain.stdout)]
+    assert rows["otherredis"]["systems"] == ["other-redis"]
+    assert rows["otherredis"]["source"] == "native"
+    assert list(rows) == [*(row["servers"] for row in json.loads(plain.stdout)), "otherredis"]
     for name, (_, why) in BROKEN.items():
         (told,) = [line for line in done.stderr.splitlines() if name in line]
         assert why in told
@@ -136,15 +153,15 @@ def test_locust_has_a_class_for_it_and_its_form_offers_it(tmp_path: Path, found_
 def test_the_conformance_suite_runs_on_it(tmp_path: Path, found_at: dict[str, str]) -> None:
     """Also with clients in processes of their own, which have to find the package."""
     checks = ("processes_exclude_each_other", "tokens_rise", "timeouts_leave_nothing", "queue_order_is_kept")
-    done = lockbench(
-        tmp_path, "conform", "other-redis", *(f"--check={name}" for name in checks), more=found_at, within_s=100
-    )
+    arguments = ("conform", "other-redis", *(f"--check={name}" for name in checks))
+    more = {**found_at, "LOCKBENCH_OTHERREDIS_SOURCE": "native"}
+    done = lockbench(tmp_path, *arguments, more=more, within_s=100)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     for name in checks[:3]:
         assert any(line.split() == ["passed", name] for line in lines), done.stdout
     assert any("queue_order_is_kept: claims no order" in line for line in lines)
-    assert lines[-1] == "other-redis: 3 passed, 0 failed, 1 does not apply"
+    assert lines[-1] == "other-redis: 3 passed, 0 failed, 1 not applicable"
 
 
 @pytest.mark.servers
@@ -158,7 +175,9 @@ def test_a_hazard_scenario_is_played_on_it(tmp_path: Path, found_at: dict[str, s
 
 @pytest.mark.servers
 def test_it_stands_in_the_table(tmp_path: Path, found_at: dict[str, str]) -> None:
-    arguments = ("run", "-s", "other-redis", "-w", "uncontended", "-n", "1", "--no-pin")
+    arguments = ("run", "-s", "other-redis", "-w", "uncontended", "-n", "1", "--no-pin", "--name", "t")
     done = lockbench(tmp_path, *arguments, more=found_at, within_s=110)
     assert done.returncode == 0, done.stderr
     assert "Other Redis" in done.stdout
+    environment = json.loads((tmp_path / "runs/t/environment.json").read_text())
+    assert environment["libraries"]["lockbench-other"] == "1.0"
