@@ -16,11 +16,11 @@ from bench.report.model import (
     Bullets,
     Column,
     Document,
-    Facts,
+    FactList,
     Fit,
-    Footnotes,
     Heading,
     Look,
+    Notes,
     Paragraph,
     Table,
     Text,
@@ -49,13 +49,13 @@ COLUMNS = (
 DOCUMENT = Document(
     "A | title <i>",
     (
-        Facts([("Campaign", HOSTILE)]),
+        FactList([("Campaign", HOSTILE)]),
         Heading("Numbers", 2, HOSTILE),
         Paragraph("Of `rate` <i>alone</i>."),
         Table(COLUMNS, LINES),
         Table(COLUMNS, (), empty="No line."),
         Bullets([HOSTILE]),
-        Footnotes([HOSTILE]),
+        Notes([HOSTILE]),
     ),
 )
 

@@ -19,8 +19,7 @@ from bench.report.formats import NOTHING
 from bench.report.hazard_rows import label, value_words
 from bench.report.hazard_verdicts import word_of
 from bench.report.machine import cores
-from bench.report.model import Block, Column, Fit, Heading, Look, Paragraph, Table, Text
-from bench.report.model import Facts as FactList
+from bench.report.model import Block, Column, FactList, Fit, Heading, Look, Paragraph, Table, Text
 from bench.report.workloads_table import clients_words
 
 # The metrics that a cell is read for, each under its name for people.
