@@ -172,7 +172,9 @@ _REASONS: Sequence[Column[FaultVerdict]] = (
 
 
 def _of(count: Count) -> Text:
-    return Text(f"{count.seen} of {count.of}" if count.of else NOTHING, runs=tuple(sorted(count.runs)))
+    if not count.of:
+        return Text(NOTHING, measured=None)
+    return Text(f"{count.seen} of {count.of}", runs=tuple(sorted(count.runs)))
 
 
 # The hazard window
