@@ -37,7 +37,7 @@ def claimed_amplification(evidence: Evidence) -> str:
     return "; ".join(f"{formats.claimed_range(claim)}{formats.NO_BREAK}×" for claim in found) or NOTHING
 
 
-def told(value: Value, words: Callable[[Estimate], str], cell: Cell, marks: tuple[int, ...] = ()) -> Text:
+def estimate_text(value: Value, words: Callable[[Estimate], str], cell: Cell, marks: tuple[int, ...] = ()) -> Text:
     """What a cell's runs say in words, or why they say nothing."""
     if isinstance(value, Absent):
         return Text(value.reason, marks, measured=False, runs=cell.evidence)
@@ -47,15 +47,15 @@ def told(value: Value, words: Callable[[Estimate], str], cell: Cell, marks: tupl
 def ms_text(cell: Cell, metric: str, marks: tuple[int, ...] = ()) -> Text:
     """A latency of one cell with its bounds."""
     binds = cell.bounds_of(metric)
-    return told(cell.value(metric), lambda value: formats.ms_value(value, binds=binds), cell, marks)
+    return estimate_text(cell.value(metric), lambda value: formats.ms_value(value, binds=binds), cell, marks)
 
 
 def rate_text(cell: Cell, marks: tuple[int, ...] = ()) -> Text:
     """The rate of one cell with its bounds."""
     rate = cell.value("throughput_pairs_per_s")
-    return told(rate, lambda value: formats.rate_value(value, cell.bounds), cell, marks)
+    return estimate_text(rate, lambda value: formats.rate_value(value, cell.bounds), cell, marks)
 
 
 def whole_text(cell: Cell, metric: str) -> Text:
     """A metric of one cell without decimals."""
-    return told(cell.value(metric), formats.whole_value, cell)
+    return estimate_text(cell.value(metric), formats.whole_value, cell)

@@ -6,7 +6,7 @@ from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.report import formats
-from bench.report.cell_texts import told
+from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column
 
@@ -48,7 +48,7 @@ def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:
         floor_ms=Text(floor.reason, measured=False, runs=runs)
         if isinstance(floor, Absent)
         else _floor(cell, floor, evidence),
-        p50_by_floor=told(times, lambda value: formats.times_value(value, binds=cell.latency_bounds), cell),
+        p50_by_floor=estimate_text(times, lambda value: formats.times_value(value, binds=cell.latency_bounds), cell),
         round_trips=trips,
         durable_writes=writes,
         server_means_us=_means(cell),

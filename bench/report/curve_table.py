@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bench.analysis.cells import Cell
 from bench.analysis.curves import Point, curve
 from bench.report import formats
-from bench.report.cell_texts import told
+from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import Comparison, LongRow, system_column
 
@@ -38,7 +38,7 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def _ms(quantile: str) -> Callable[[_Step], Text]:
-    return lambda step: told(step.point.acquire_us[quantile], formats.ms_value, step.cell)
+    return lambda step: estimate_text(step.point.acquire_us[quantile], formats.ms_value, step.cell)
 
 
 _COLUMNS: Sequence[Column[_Step]] = (
@@ -46,7 +46,7 @@ _COLUMNS: Sequence[Column[_Step]] = (
     Column("Clients", lambda step: str(step.point.clients), fit=Fit(width=8, right=True)),
     Column(
         "Pairs/s",
-        lambda step: told(step.point.pairs_per_s, formats.whole_value, step.cell),
+        lambda step: estimate_text(step.point.pairs_per_s, formats.whole_value, step.cell),
         fit=Fit(),
     ),
     Column("p50", _ms("p50"), unit="ms", fit=Fit()),

@@ -7,7 +7,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.tokens import events_that_lower
 from bench.analysis.intervals import Estimate
 from bench.report import formats
-from bench.report.cell_texts import claimed_number, told
+from bench.report.cell_texts import claimed_number, estimate_text
 from bench.report.contention_table import changed_hands
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
@@ -59,7 +59,7 @@ def _of_one(cells: tuple[Cell, ...], metric: str, notes: Footnotes, words: Calla
     if len(cells) != 1:
         return UNLIKE if cells else ABSENT
     (cell,) = cells
-    return told(cell.value(metric), lambda value: words(cell, value), cell, notes.of(cell))
+    return estimate_text(cell.value(metric), lambda value: words(cell, value), cell, notes.of(cell))
 
 
 def _latency(cell: Cell, p50: Estimate) -> str:

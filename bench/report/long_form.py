@@ -8,7 +8,7 @@ from bench.analysis.cells import Cell, amplification
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import Setting, durability_text
 from bench.report import formats
-from bench.report.cell_texts import claimed_amplification, claimed_number, ms_text, rate_text, told, whole_text
+from bench.report.cell_texts import claimed_amplification, claimed_number, estimate_text, ms_text, rate_text, whole_text
 from bench.report.costs import costs_of
 from bench.report.formats import NOTHING
 from bench.report.group_marks import GroupMarks
@@ -118,7 +118,7 @@ def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) ->
 def _amplified(contended: Cell | None, uncontended: Cell | None, notes: Footnotes) -> Text:
     if contended is None or uncontended is None:
         return ABSENT
-    both = told(amplification(contended, uncontended), formats.times_value, contended, notes.of(contended))
+    both = estimate_text(amplification(contended, uncontended), formats.times_value, contended, notes.of(contended))
     return replace(both, runs=(*contended.evidence, *uncontended.evidence))
 
 
