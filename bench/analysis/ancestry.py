@@ -70,7 +70,17 @@ class HazardAncestry:
     claims: tuple[str, ...] = ()
 
 
-Ancestry = RunAncestry | CellAncestry | HazardAncestry
+@dataclass(frozen=True, slots=True)
+class PlayedAncestry:
+    """One scenario on one system: its hazard runs, and the verdicts that they gave."""
+
+    system: str
+    scenario: str
+    verdicts: tuple[FaultVerdict, ...]
+    runs: tuple[HazardAncestry, ...]
+
+
+Ancestry = RunAncestry | CellAncestry | HazardAncestry | PlayedAncestry
 
 
 @dataclass(frozen=True)
@@ -93,12 +103,18 @@ class Sources:
             return self._hazard(played[0])
         raise NotThere(f"no run {name!r} here{self._near(name)}")
 
-    def of_cell(self, system: str, workload: str) -> tuple[CellAncestry, ...]:
-        """The cells of one system and workload: several where runs were too unlike to pool. Raises NotThere."""
-        cells = self.evidence.cells_for(system, workload)
-        if not cells:
+    def of_cell(self, system: str, workload: str) -> tuple[Ancestry, ...]:
+        """The cells of one system and workload, several where runs were too unlike to pool; or a scenario's runs.
+
+        Raises NotThere.
+        """
+        if cells := self.evidence.cells_for(system, workload):
+            return tuple(CellAncestry(cell, tuple(self._run(row) for row in cell.runs)) for cell in cells)
+        runs = tuple(self._hazard(run) for run in self._played if (run.system, run.scenario) == (system, workload))
+        if not runs:
             raise NotThere(self._no_cell(system, workload))
-        return tuple(CellAncestry(cell, tuple(self._run(row) for row in cell.runs)) for cell in cells)
+        verdicts = {id(one): one for run in runs for one in run.verdicts}
+        return (PlayedAncestry(system, workload, tuple(verdicts.values()), runs),)
 
     @property
     def _played(self) -> Sequence[HazardRun]:
@@ -143,10 +159,12 @@ class Sources:
         return _offered(name, [*tails, *ids, *systems])
 
     def _no_cell(self, system: str, workload: str) -> str:
-        systems = self.evidence.systems
+        systems = dict.fromkeys((*self.evidence.systems, *(run.system for run in self._played)))
         if system not in systems:
-            return f"no run of a system {system!r} here{_offered(system, systems)}"
-        return f"no run of {system} under {workload!r} here: there is {', '.join(self._workloads(system))}"
+            return f"no run of a system {system!r} here{_offered(system, list(systems))}"
+        scenarios = dict.fromkeys(run.scenario for run in self._played if run.system == system)
+        near = get_close_matches(workload, scenarios, n=NEAR, cutoff=0.6)
+        return f"no run of {system} under {workload!r} here: there is {', '.join([*self._workloads(system), *near])}"
 
     def _workloads(self, system: str) -> list[str]:
         return sorted({cell.workload.title for cell in self.evidence.cells if cell.system == system})
@@ -184,6 +202,13 @@ def tree(ancestry: Ancestry) -> dict[str, object]:
             return _run_tree(ancestry)
         case HazardAncestry():
             return _hazard_tree(ancestry)
+        case PlayedAncestry(system, scenario, verdicts, played):
+            return {
+                "system": system,
+                "scenario": scenario,
+                "verdicts": _verdicts(verdicts),
+                "runs": [tree(one) for one in played],
+            }
 
 
 def _value(cell: Cell, name: str) -> dict[str, object]:
@@ -213,6 +238,10 @@ def _run_tree(run: RunAncestry) -> dict[str, object]:
     }
 
 
+def _verdicts(verdicts: Sequence[FaultVerdict]) -> list[dict[str, object]]:
+    return [{"fault": one.fault, "verdict": str(one.verdict), "reason": one.reason} for one in verdicts]
+
+
 def _hazard_tree(one: HazardAncestry) -> dict[str, object]:
     run = one.run
     return {
@@ -221,10 +250,7 @@ def _hazard_tree(one: HazardAncestry) -> dict[str, object]:
         "plan": run.plan.model_dump(mode="json"),
         "state": str(run.state),
         "void": f"{run.void_cause}: {run.void_reason}" if run.void else None,
-        "verdicts": [
-            {"fault": verdict.fault, "verdict": str(verdict.verdict), "reason": verdict.reason}
-            for verdict in one.verdicts
-        ],
+        "verdicts": _verdicts(one.verdicts),
         "claims": list(one.claims),
         "trials": [
             {

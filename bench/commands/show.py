@@ -1,9 +1,12 @@
 """`lockbench show`: where a number comes from."""
 
+import os
+
 import typer
 
-from bench.analysis.places import find_campaign, hazards_beside
+from bench.analysis.places import HAZARDS_VARIABLE, find_campaign, hazards_beside
 from bench.commands.terminal import OUT, print_json, steps
+from bench.records.store import HazardFolder
 
 
 def register(app: typer.Typer) -> None:
@@ -13,12 +16,14 @@ def register(app: typer.Typer) -> None:
 
 def show(
     name: str = typer.Argument(..., help="A run, as tables and MANIFEST.json name it; or a system, with WORKLOAD."),
-    workload: str | None = typer.Argument(None, help="A workload of that system: shows the cell and all of its runs."),
+    workload: str | None = typer.Argument(
+        None, help="A workload of that system, or a hazard scenario: shows all of its runs."
+    ),
     campaign: str | None = typer.Option(
         None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
     ),
     hazards: str | None = typer.Option(
-        None, "--hazards", help="A hazard campaign to look in. Default: the one that a report shows beside it."
+        None, "--hazards", help="A hazard campaign to look in. Default: the latest, or of a named campaign its own."
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document instead of tables."),
 ) -> None:
@@ -33,7 +38,9 @@ def show(
         from bench.report.writers.terminal import terminal
 
         folder = find_campaign(campaign)
-        lab = hazards_beside(folder, hazards)
+        # Without a name for either, what was played last: nobody need have measured load before a hazard run is shown.
+        latest = None if campaign or os.environ.get(HAZARDS_VARIABLE) else HazardFolder.latest
+        lab = hazards_beside(folder, hazards or latest)
         sources = Sources(Evidence.load(folder, hazards=lab), folder, lab)
         found = [sources.of_run(name)] if workload is None else list(sources.of_cell(name, workload))
     if as_json:

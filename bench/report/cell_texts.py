@@ -1,13 +1,15 @@
 """Words for single cells that more than one table shows."""
 
+from collections.abc import Callable
+
 from bench.analysis import names
-from bench.analysis.cells import Absent, Cell
+from bench.analysis.cells import Absent, Cell, Value
 from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.evidence import Evidence
+from bench.analysis.intervals import Estimate
 from bench.report import formats
 from bench.report.formats import NOTHING
 from bench.report.model import Text
-from bench.report.table_model import ABSENT, UNLIKE
 
 
 def first_page(evidence: Evidence) -> str:
@@ -35,13 +37,25 @@ def claimed_amplification(evidence: Evidence) -> str:
     return "; ".join(f"{formats.claimed_range(claim)}{formats.NO_BREAK}×" for claim in found) or NOTHING
 
 
+def estimate_text(value: Value, words: Callable[[Estimate], str], cell: Cell, marks: tuple[int, ...] = ()) -> Text:
+    """What a cell's runs say in words, or why they say nothing."""
+    if isinstance(value, Absent):
+        return Text(value.reason, marks, measured=False, runs=cell.evidence)
+    return Text(words(value), marks, runs=cell.evidence)
+
+
 def ms_text(cell: Cell, metric: str, marks: tuple[int, ...] = ()) -> Text:
     """A latency of one cell with its bounds."""
-    value = cell.value(metric)
-    words = formats.ms_value(value, binds=cell.bounds_of(metric))
-    return Text(words, marks, measured=not isinstance(value, Absent), runs=cell.evidence)
+    binds = cell.bounds_of(metric)
+    return estimate_text(cell.value(metric), lambda value: formats.ms_value(value, binds=binds), cell, marks)
 
 
-def none_or_unlike(cells: tuple[Cell, ...]) -> Text:
-    """What a table shows where there is no single cell: none at all, or several that were too unlike to pool."""
-    return UNLIKE if cells else ABSENT
+def rate_text(cell: Cell, marks: tuple[int, ...] = ()) -> Text:
+    """The rate of one cell with its bounds."""
+    rate = cell.value("throughput_pairs_per_s")
+    return estimate_text(rate, lambda value: formats.rate_value(value, cell.bounds), cell, marks)
+
+
+def whole_text(cell: Cell, metric: str) -> Text:
+    """A metric of one cell without decimals."""
+    return estimate_text(cell.value(metric), formats.whole_value, cell)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell
 from bench.report import formats
-from bench.report.cell_texts import ms_text
+from bench.report.cell_texts import ms_text, whole_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
@@ -37,18 +37,12 @@ def _hands(row: CellRow) -> Text:
     return Text(hands or NOT_RECORDED, measured=bool(hands), runs=row.cell.evidence)
 
 
-def _streak(row: CellRow) -> Text:
-    streak = row.cell.value("longest_streak")
-    told = streak.reason if isinstance(streak, Absent) else formats.whole_value(streak)
-    return Text(told, measured=not isinstance(streak, Absent), runs=row.cell.evidence)
-
-
 _COLUMNS: Sequence[Column[CellRow]] = (
     system_column(lambda row: row.row),
     Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12)),
     Column("Mean acquire", lambda row: ms_text(row.cell, "acquire_us_mean"), unit="ms", fit=Fit()),
     Column("Grants that changed hands", _hands, fit=Fit()),
-    Column("Longest streak of one client", _streak, fit=Fit()),
+    Column("Longest streak of one client", lambda row: whole_text(row.cell, "longest_streak"), fit=Fit()),
     Column(
         "Their wait when it changed hands: p50",
         lambda row: ms_text(row.cell, "handed_wait_us_p50"),

@@ -6,6 +6,7 @@ from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
 from bench.report import formats
+from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column
 
@@ -47,9 +48,7 @@ def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:
         floor_ms=Text(floor.reason, measured=False, runs=runs)
         if isinstance(floor, Absent)
         else _floor(cell, floor, evidence),
-        p50_by_floor=Text(
-            formats.times_value(times, binds=cell.latency_bounds), measured=not isinstance(times, Absent), runs=runs
-        ),
+        p50_by_floor=estimate_text(times, lambda value: formats.times_value(value, binds=cell.latency_bounds), cell),
         round_trips=trips,
         durable_writes=writes,
         server_means_us=_means(cell),
@@ -65,5 +64,5 @@ def _floor(cell: Cell, floor: float, evidence: Evidence) -> Text:
 def _means(cell: Cell) -> Text:
     means = server_means_us(cell)
     names = (*(name for name in COMMON if name in means), *(name for name in means if name not in COMMON))
-    told = ", ".join(f"{name.replace('_', ' ')} {formats.significant(means[name])}" for name in names)
-    return Text(told, runs=cell.evidence) if told else Text(formats.NOTHING, measured=False)
+    words = ", ".join(f"{name.replace('_', ' ')} {formats.significant(means[name])}" for name in names)
+    return Text(words, runs=cell.evidence) if words else Text(formats.NOTHING, measured=False)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.cells import Absent, Cell
+from bench.analysis.cells import Cell
 from bench.analysis.curves import Point, curve
 from bench.report import formats
+from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import Comparison, LongRow, system_column
 
@@ -37,11 +38,7 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def _ms(quantile: str) -> Callable[[_Step], Text]:
-    def text(step: _Step) -> Text:
-        value = step.point.acquire_us[quantile]
-        return Text(formats.ms_value(value), measured=not isinstance(value, Absent), runs=step.cell.evidence)
-
-    return text
+    return lambda step: estimate_text(step.point.acquire_us[quantile], formats.ms_value, step.cell)
 
 
 _COLUMNS: Sequence[Column[_Step]] = (
@@ -49,7 +46,7 @@ _COLUMNS: Sequence[Column[_Step]] = (
     Column("Clients", lambda step: str(step.point.clients), fit=Fit(width=8, right=True)),
     Column(
         "Pairs/s",
-        lambda step: Text(formats.whole_value(step.point.pairs_per_s), runs=step.cell.evidence),
+        lambda step: estimate_text(step.point.pairs_per_s, formats.whole_value, step.cell),
         fit=Fit(),
     ),
     Column("p50", _ms("p50"), unit="ms", fit=Fit()),

@@ -1,17 +1,18 @@
 """The first page's table, line by line: for each property the claim beside what this campaign saw."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.tokens import events_that_lower
+from bench.analysis.intervals import Estimate
 from bench.report import formats
-from bench.report.cell_texts import claimed_number, none_or_unlike
+from bench.report.cell_texts import claimed_number, estimate_text
 from bench.report.contention_table import changed_hands
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.model import Text
-from bench.report.table_model import ABSENT, Footnotes, Pair, Property
+from bench.report.table_model import ABSENT, UNLIKE, Footnotes, Pair, Property
 
 _EVENTS = {
     "entry_deleted": "its entry was deleted",
@@ -23,14 +24,14 @@ TOKEN_CHECK = "token_order"  # the self-check that every run makes of its own gr
 
 def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     """The lines of the table, top to bottom, for the headline systems."""
-    yield _numbers(
-        evidence,
-        "acquire_latency",
-        "Acquire latency",
-        f"ms, p50{RANGE}p99, without contention",
-        _latency(notes),
-    )
-    yield _numbers(evidence, "throughput", "Throughput", "pairs of acquire and release per second", _rate(notes))
+
+    def one(workload: str, metric: str, words: Callable[[Cell, Estimate], str]) -> Callable[[str], Text]:
+        return lambda system: _of_one(evidence.cells_for(system, workload), metric, notes, words)
+
+    latencies = _numbers(evidence, "acquire_latency", one("uncontended", "acquire_us_p50", _latency))
+    yield Property("acquire_latency", "Acquire latency", f"ms, p50{RANGE}p99, without contention", latencies)
+    rates = _numbers(evidence, "throughput", one("saturation", "throughput_pairs_per_s", _rate))
+    yield Property("throughput", "Throughput", "pairs of acquire and release per second", rates)
     yield _words(
         evidence, "fencing", "Fencing token", "a number that rises with every grant", _fencing(evidence, notes)
     )
@@ -38,19 +39,13 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     yield _words(evidence, "clock_skew", "Sensitive to clocks", "", clock_sensitivity(evidence, notes))
     yield _words(evidence, "consensus", "Consensus required", "what had to agree here", _quorum(evidence))
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
-    contended = {system: Pair(NOTHING, _contended(evidence, system, notes)) for system in evidence.headline}
+    means = one("contended", "acquire_us_mean", _contended)
+    contended = {system: Pair(NOTHING, means(system)) for system in evidence.headline}
     yield Property("contention", "Under contention", "mean acquire in ms, waiting included", contended)
 
 
-def _numbers(
-    evidence: Evidence, metric: str, title: str, detail: str, measured: Callable[[tuple[Cell, ...]], Text]
-) -> Property:
-    workload = {"acquire_latency": "uncontended", "throughput": "saturation"}[metric]
-    pairs = {
-        system: Pair(claimed_number(evidence, system, metric), measured(evidence.cells_for(system, workload)))
-        for system in evidence.headline
-    }
-    return Property(metric, title, detail, pairs)
+def _numbers(evidence: Evidence, metric: str, measured: Callable[[str], Text]) -> Mapping[str, Pair]:
+    return {name: Pair(claimed_number(evidence, name, metric), measured(name)) for name in evidence.headline}
 
 
 def _words(evidence: Evidence, key: str, title: str, detail: str, measured: Callable[[str], Text]) -> Property:
@@ -59,35 +54,30 @@ def _words(evidence: Evidence, key: str, title: str, detail: str, measured: Call
     return Property(key, title, detail, pairs)
 
 
-def _latency(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
-    def measured(cells: tuple[Cell, ...]) -> Text:
-        if len(cells) != 1:
-            return none_or_unlike(cells)
-        p50, p99 = cells[0].value("acquire_us_p50"), cells[0].value("acquire_us_p99")
-        if isinstance(p50, Absent):
-            return Text(p50.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
-        binds = cells[0].latency_bounds
-        high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
-        dash = f" {RANGE} " if isinstance(p99, Absent) or p50.modes or p99.modes else RANGE
-        most, told = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
-        return Text(
-            f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{told}", notes.of(cells[0]), runs=cells[0].evidence
-        )
-
-    return measured
+def _of_one(cells: tuple[Cell, ...], metric: str, notes: Footnotes, words: Callable[[Cell, Estimate], str]) -> Text:
+    """What the only cell says; several were too unlike to pool."""
+    if len(cells) != 1:
+        return UNLIKE if cells else ABSENT
+    (cell,) = cells
+    return estimate_text(cell.value(metric), lambda value: words(cell, value), cell, notes.of(cell))
 
 
-def _rate(notes: Footnotes) -> Callable[[tuple[Cell, ...]], Text]:
-    def measured(cells: tuple[Cell, ...]) -> Text:
-        if len(cells) != 1:
-            return none_or_unlike(cells)
-        value = cells[0].value("throughput_pairs_per_s")
-        if isinstance(value, Absent):
-            return Text(value.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
-        words = formats.rate_value(value, cells[0].bounds) if cells[0].bounds else formats.whole(value.value)
-        return Text(words, notes.of(cells[0]), runs=cells[0].evidence)
+def _latency(cell: Cell, p50: Estimate) -> str:
+    p99, binds = cell.value("acquire_us_p99"), cell.latency_bounds
+    high = p99.reason if isinstance(p99, Absent) else formats.ms_alone(p99, binds)
+    dash = f" {RANGE} " if isinstance(p99, Absent) or p50.modes or p99.modes else RANGE
+    most, bound = (f"≤{formats.NO_BREAK}", f" ({formats.bound_words(binds)})") if binds else ("", "")
+    return f"{most}{formats.ms_alone(p50, binds)}{dash}{high}{bound}"
 
-    return measured
+
+def _rate(cell: Cell, value: Estimate) -> str:
+    return formats.rate_value(value, cell.bounds) if cell.bounds else formats.whole(value.value)
+
+
+def _contended(cell: Cell, mean: Estimate) -> str:
+    hands = changed_hands(cell).partition(" [")[0]
+    passed_on = f"; {hands} of grants changed hands" if hands else ""
+    return f"{formats.ms_alone(mean, cell.latency_bounds)}{passed_on}"
 
 
 def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
@@ -118,8 +108,8 @@ def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
 def _falls(evidence: Evidence, system: str) -> list[str]:
     """What the token did not survive, as trials of the hazard lab showed: contended grants alone would hide it."""
     events = events_that_lower(evidence.hazards.tokens, system) if evidence.hazards is not None else ()
-    told = [_EVENTS[event] for event in events if event in _EVENTS]
-    return [f"fell after {', '.join(told)}"] if told else []
+    known = [_EVENTS[event] for event in events if event in _EVENTS]
+    return [f"fell after {', '.join(known)}"] if known else []
 
 
 def _quorum(evidence: Evidence) -> Callable[[str], Text]:
@@ -146,15 +136,3 @@ def _servers(evidence: Evidence) -> Callable[[str], Text]:
         return Text("; ".join(dict.fromkeys(words)), runs=tuple(run for cell in cells for run in cell.evidence))
 
     return measured
-
-
-def _contended(evidence: Evidence, system: str, notes: Footnotes) -> Text:
-    cells = evidence.cells_for(system, "contended")
-    if len(cells) != 1:
-        return none_or_unlike(cells)
-    mean = cells[0].value("acquire_us_mean")
-    if isinstance(mean, Absent):
-        return Text(mean.reason, notes.of(cells[0]), measured=False, runs=cells[0].evidence)
-    hands = changed_hands(cells[0]).partition(" [")[0]
-    told = f"; {hands} of grants changed hands" if hands else ""
-    return Text(f"{formats.ms_alone(mean, cells[0].latency_bounds)}{told}", notes.of(cells[0]), runs=cells[0].evidence)

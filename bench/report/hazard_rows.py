@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench.analysis import names
 from bench.analysis.hazards import resources, tokens, tolerance
@@ -53,15 +53,15 @@ class Row:
     system: str
     parameters: Mapping[str, str]  # as words
     trials: int
-    overlap_s: tuple[float, ...]  # one a trial; empty: not asked
-    late_accepted: int
-    late_refused: int
-    lost_updates: int
-    token_faults: int
-    token_pairs: int
-    measures: Mapping[str, tuple[str, str]]  # as words: the median, and the range
     verdict: str
     evidence: tuple[str, ...]
+    measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # as words: the median, and the range
+    overlap_s: tuple[float, ...] = ()  # one a trial; empty: not asked
+    late_accepted: int = 0
+    late_refused: int = 0
+    lost_updates: int = 0
+    token_faults: int = 0
+    token_pairs: int = 0
     void: str = ""  # why it counts for nothing
 
     @property
@@ -276,12 +276,6 @@ def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
             "when": row.when or NOTHING,
         },
         trials=row.tried,
-        overlap_s=(),
-        late_accepted=0,
-        late_refused=0,
-        lost_updates=0,
-        token_faults=0,
-        token_pairs=0,
         measures=measures,
         verdict=_verdict(hazards, found) if found else str(HazardVerdict.NOT_MEASURED),
         evidence=row.evidence,
@@ -300,13 +294,6 @@ def _void_row(run: HazardRun, varying: Sequence[str]) -> Row:
             for name in varying
         },
         trials=0,
-        overlap_s=(),
-        late_accepted=0,
-        late_refused=0,
-        lost_updates=0,
-        token_faults=0,
-        token_pairs=0,
-        measures={},
         verdict=VOID,
         evidence=(run.run_id,),
         void=f"{run.run_id}: {run.void_cause}: {run.void_reason}",

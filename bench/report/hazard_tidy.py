@@ -1,134 +1,91 @@
 """A hazard campaign as tidy CSV: one row a trial, and one row a verdict; void runs stand among the trials."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.late_writes import late_accepted, late_refused
 from bench.analysis.hazards.rows import HazardRun, TrialRow
-from bench.report.writers.csv import csv
+from bench.analysis.hazards.verdicts import FaultVerdict
+from bench.report.writers.csv import csv, csv_table
 
-_TRIAL_COLUMNS = (
-    "run_id",
-    "scenario",
-    "system",
-    "repetition",
-    "trial",
-    "state",
-    "void_reason",
-    "ttl_ms",
-    "grants",
-    "writes",
-    "overlap_s",
-    "late_accepted",
-    "late_refused",
-    "late_read",
-    "overtaken",
-    "lost_updates",
-    "token_pairs",
-    "token_faults",
-    "fence_faults",
-    "never_served",
-    "unknown",
-)
-_VERDICT_COLUMNS = (
-    "system",
-    "fault",
-    "hazard",
-    "verdict",
-    "shown",
-    "of_trials",
-    "of_runs",
-    "upper_bound_of_runs",
-    "shown_outside",
-    "of_outside",
-    "late_accepted_fence_off",
-    "late_judged_fence_off",
-    "late_accepted_fence_on",
-    "late_judged_fence_on",
-    "unavailable",
-    "of_exposed_to_that",
-    "overlap_s_max",
-    "has_token",
-    "emulator",
-    "reason",
-    "evidence_runs",
-    "void_runs",
-)
+_Trial = tuple[HazardRun, TrialRow | None]  # None: the run has no trial
+
+
+def _of_trial(value: Callable[[TrialRow], object]) -> Callable[[_Trial], object]:
+    return lambda one: None if one[1] is None else value(one[1])
+
+
+_TRIALS: Mapping[str, Callable[[_Trial], object]] = {
+    "run_id": lambda one: one[0].run_id,
+    "scenario": lambda one: one[0].scenario,
+    "system": lambda one: one[0].system,
+    "repetition": lambda one: one[0].plan.repetition,
+    "trial": _of_trial(lambda row: row.trial.name),
+    "state": lambda one: str(one[0].state),
+    "void_reason": lambda one: f"{one[0].void_cause}: {one[0].void_reason}" if one[0].void else "",
+    "ttl_ms": _of_trial(lambda row: row.ttl_ms),
+    "grants": _of_trial(lambda row: row.checked.grants),
+    "writes": _of_trial(lambda row: row.checked.writes),
+    "overlap_s": _of_trial(lambda row: row.checked.overlap_ns / 1e9),
+    "late_accepted": _of_trial(late_accepted),
+    "late_refused": _of_trial(late_refused),
+    "late_read": _of_trial(lambda row: row.checked.late_read),
+    "overtaken": _of_trial(lambda row: len(row.checked.overtaken_writes)),
+    "lost_updates": _of_trial(lambda row: row.checked.lost_updates),
+    "token_pairs": _of_trial(lambda row: row.checked.token_pairs),
+    "token_faults": _of_trial(lambda row: len(row.checked.token_faults)),
+    "fence_faults": _of_trial(lambda row: row.checked.fence_faults),
+    "never_served": _of_trial(lambda row: row.checked.never_served),
+    "unknown": _of_trial(lambda row: row.checked.unknown),
+}
+_VERDICTS: Mapping[str, Callable[[FaultVerdict], object]] = {
+    "system": lambda one: one.system,
+    "fault": lambda one: one.fault,
+    "hazard": lambda one: str(one.telling_hazard),
+    "verdict": lambda one: str(one.verdict),
+    "shown": lambda one: one.telling.seen,
+    "of_trials": lambda one: one.telling.of,
+    "of_runs": lambda one: len(one.telling.runs),
+    "upper_bound_of_runs": lambda one: one.telling.upper,
+    "shown_outside": lambda one: one.counted.outside.seen,
+    "of_outside": lambda one: one.counted.outside.of,
+    "late_accepted_fence_off": lambda one: one.counted.late_without.seen,
+    "late_judged_fence_off": lambda one: one.counted.late_without.of,
+    "late_accepted_fence_on": lambda one: one.counted.late_with.seen,
+    "late_judged_fence_on": lambda one: one.counted.late_with.of,
+    "unavailable": lambda one: one.counted.unavailable.seen,
+    "of_exposed_to_that": lambda one: one.counted.unavailable.of,
+    "overlap_s_max": lambda one: one.overlap_ms_max / 1_000.0,
+    "has_token": lambda one: one.has_token,
+    "emulator": lambda one: one.emulator,
+    "reason": lambda one: one.reason,
+    "evidence_runs": lambda one: " ".join(one.evidence),
+    "void_runs": lambda one: " ".join(lost.run_id for lost in one.void),
+}
 
 
 def trials_csv(hazards: HazardEvidence) -> str:
     """One row a trial, with all its parameters and measures; a run without trials has one row, and says why."""
-    rows = [flat for run in hazards.runs for flat in _run(run)]
-    parameters = sorted({name for flat in rows for name in flat if name.startswith("parameter_")})
-    measures = sorted({name for flat in rows for name in flat if name.startswith("measured_")})
-    return csv(rows, [*_TRIAL_COLUMNS, *parameters, *measures])
+    trials: list[_Trial] = [(run, row) for run in hazards.runs for row in run.trials or (None,)]
+    varying = [_parameters(*one) for one in trials]
+    timed = [
+        {} if row is None else {f"measured_{name}": value for name, value in row.trial.measures.items()}
+        for _, row in trials
+    ]
+    columns = [
+        *_TRIALS,
+        *sorted({name for one in varying for name in one}),
+        *sorted({name for one in timed for name in one}),
+    ]
+    fixed = [{name: value(one) for name, value in _TRIALS.items()} for one in trials]
+    return csv([{**a, **b, **c} for a, b, c in zip(fixed, varying, timed, strict=True)], columns)
 
 
 def verdicts_csv(hazards: HazardEvidence) -> str:
     """One row a system and fault, with the counts behind its verdict."""
-    rows = [
-        {
-            "system": one.system,
-            "fault": one.fault,
-            "hazard": str(one.telling_hazard),
-            "verdict": str(one.verdict),
-            "shown": one.telling.seen,
-            "of_trials": one.telling.of,
-            "of_runs": len(one.telling.runs),
-            "upper_bound_of_runs": one.telling.upper,
-            "shown_outside": one.counted.outside.seen,
-            "of_outside": one.counted.outside.of,
-            "late_accepted_fence_off": one.counted.late_without.seen,
-            "late_judged_fence_off": one.counted.late_without.of,
-            "late_accepted_fence_on": one.counted.late_with.seen,
-            "late_judged_fence_on": one.counted.late_with.of,
-            "unavailable": one.counted.unavailable.seen,
-            "of_exposed_to_that": one.counted.unavailable.of,
-            "overlap_s_max": one.overlap_ms_max / 1_000.0,
-            "has_token": one.has_token,
-            "emulator": one.emulator,
-            "reason": one.reason,
-            "evidence_runs": " ".join(one.evidence),
-            "void_runs": " ".join(lost.run_id for lost in one.void),
-        }
-        for one in hazards.verdicts
-    ]
-    return csv(rows, _VERDICT_COLUMNS)
+    return csv_table(_VERDICTS, hazards.verdicts)
 
 
-def _run(run: HazardRun) -> list[Mapping[str, object]]:
-    plan = run.plan
-    common: dict[str, object] = {
-        "run_id": plan.run_id,
-        "scenario": plan.scenario,
-        "system": plan.system,
-        "repetition": plan.repetition,
-        "state": str(run.state),
-        "void_reason": f"{run.void_cause}: {run.void_reason}" if run.void else "",
-    }
-    if not run.trials:
-        return [{**common, **{f"parameter_{name}": value for name, value in plan.parameters.items()}}]
-    return [{**common, **_trial(row)} for row in run.trials]
-
-
-def _trial(row: TrialRow) -> Mapping[str, object]:
-    checked = row.checked
-    return {
-        "trial": row.trial.name,
-        "ttl_ms": row.ttl_ms,
-        "grants": checked.grants,
-        "writes": checked.writes,
-        "overlap_s": checked.overlap_ns / 1e9,
-        "late_accepted": late_accepted(row),
-        "late_refused": late_refused(row),
-        "late_read": checked.late_read,
-        "overtaken": len(checked.overtaken_writes),
-        "lost_updates": checked.lost_updates,
-        "token_pairs": checked.token_pairs,
-        "token_faults": len(checked.token_faults),
-        "fence_faults": checked.fence_faults,
-        "never_served": checked.never_served,
-        "unknown": checked.unknown,
-        **{f"parameter_{name}": value for name, value in {**row.plan.parameters, **row.trial.parameters}.items()},
-        **{f"measured_{name}": value for name, value in row.trial.measures.items()},
-    }
+def _parameters(run: HazardRun, row: TrialRow | None) -> Mapping[str, object]:
+    parameters = {**run.plan.parameters, **(row.trial.parameters if row is not None else {})}
+    return {f"parameter_{name}": value for name, value in parameters.items()}

@@ -30,7 +30,7 @@ COUNTED = "Counts are trials that showed the harm, of those that could have."
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Matrix:
     """Some systems side by side. `cells` by fault and system; a pair that was not tried has none."""
 
     systems: tuple[str, ...]
@@ -38,17 +38,17 @@ class Block:
     cells: Mapping[tuple[str, str], FaultVerdict]
 
 
-def blocks(hazards: HazardEvidence) -> tuple[Block, ...]:
+def matrices(hazards: HazardEvidence) -> tuple[Matrix, ...]:
     """The headline systems, and then the variants that were tried as well."""
     tried = sorted({one.system for one in hazards.verdicts}, key=lambda name: (names.position(name), name))
     headline = [name for name in tried if name in names.headline()]
     variants = [name for name in tried if name not in names.headline()]
-    return tuple(_block(hazards, systems) for systems in (headline, variants) if systems)
+    return tuple(_matrix(hazards, systems) for systems in (headline, variants) if systems)
 
 
-def _block(hazards: HazardEvidence, systems: Sequence[str]) -> Block:
+def _matrix(hazards: HazardEvidence, systems: Sequence[str]) -> Matrix:
     found = [one for one in hazards.verdicts if one.system in systems]
-    return Block(
+    return Matrix(
         systems=tuple(systems),
         faults=tuple(dict.fromkeys(one.fault for one in found)),
         cells={(one.fault, one.system): one for one in found},

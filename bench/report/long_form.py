@@ -1,13 +1,14 @@
 """The long form: one row a system in one setting, with everything that its numbers depend on."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from bench.analysis import names
-from bench.analysis.cells import Absent, Cell, amplification
+from bench.analysis.cells import Cell, amplification
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import Setting, durability_text
 from bench.report import formats
-from bench.report.cell_texts import claimed_amplification, claimed_number, ms_text
+from bench.report.cell_texts import claimed_amplification, claimed_number, estimate_text, ms_text, rate_text, whole_text
 from bench.report.costs import costs_of
 from bench.report.formats import NOTHING
 from bench.report.group_marks import GroupMarks
@@ -65,12 +66,10 @@ def _long_row(
 ) -> LongRow:
     title = names.title(system, setting.engine if setting else "")
     if unlike:
-        told = ", ".join(f"{name} {cell.workload.digest}" for name, cell in cells.items())
-        title = f"{title}, other parameters: {told}"
+        which = ", ".join(f"{name} {cell.workload.digest}" for name, cell in cells.items())
+        title = f"{title}, other parameters: {which}"
     uncontended, contended, saturation = (cells.get(name) for name in ("uncontended", "contended", "saturation"))
-    amplified: Text = ABSENT
-    if contended is not None and uncontended is not None:
-        amplified = _amplified(contended, uncontended, notes)
+    amplified = _amplified(contended, uncontended, notes)
     used = sum(len(cell.used) for cell in cells.values())
     own = {title: cell for title, cell in cells.items() if cell.workload.label}
     in_columns = [cell for title, cell in cells.items() if title not in own] or own.values()
@@ -88,10 +87,10 @@ def _long_row(
         acquire_ms_p999=_ms(uncontended, "acquire_us_p999", notes, marks),
         costs=costs_of(uncontended, evidence),
         claimed_throughput_per_s=claimed_number(evidence, system, "throughput"),
-        throughput_pairs_per_s=_rate_text(saturation, notes, marks),
+        throughput_pairs_per_s=_rate(saturation, notes, marks),
         claimed_amplification=claimed_amplification(evidence),
         contention_amplification=amplified,
-        client_cpu_us_per_pair=_cost(uncontended),
+        client_cpu_us_per_pair=whole_text(uncontended, "client_cpu_us_per_pair") if uncontended else ABSENT,
         cells=cells,
         own_marks={title: notes.of(cell) for title, cell in own.items()},
     )
@@ -116,24 +115,14 @@ def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) ->
     return groups.marked(ms_text(cell, metric, marks), cell, metric, notes)
 
 
-def _amplified(contended: Cell, uncontended: Cell, notes: Footnotes) -> Text:
-    value, runs = amplification(contended, uncontended), (*contended.evidence, *uncontended.evidence)
-    return Text(formats.times_value(value), notes.of(contended), measured=not isinstance(value, Absent), runs=runs)
+def _amplified(contended: Cell | None, uncontended: Cell | None, notes: Footnotes) -> Text:
+    if contended is None or uncontended is None:
+        return ABSENT
+    both = estimate_text(amplification(contended, uncontended), formats.times_value, contended, notes.of(contended))
+    return replace(both, runs=(*contended.evidence, *uncontended.evidence))
 
 
-def _rate_text(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
+def _rate(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:
     if cell is None:
         return ABSENT
-    value = cell.value("throughput_pairs_per_s")
-    words = formats.rate_value(value, cell.bounds)
-    text = Text(words, notes.of(cell), measured=not isinstance(value, Absent), runs=cell.evidence)
-    return groups.marked(text, cell, "throughput_pairs_per_s", notes)
-
-
-def _cost(cell: Cell | None) -> Text:
-    if cell is None:
-        return ABSENT
-    value = cell.value("client_cpu_us_per_pair")
-    if isinstance(value, Absent):
-        return Text(value.reason, measured=False, runs=cell.evidence)
-    return Text(formats.whole_value(value), runs=cell.evidence)
+    return groups.marked(rate_text(cell, notes.of(cell)), cell, "throughput_pairs_per_s", notes)

@@ -123,7 +123,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactList:
     """Names, each with what belongs to it."""
 
     items: Sequence[tuple[Text | str, str]]
@@ -167,13 +167,13 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Footnotes:
+class Notes:
     """What the marks in the cells stand for, number 1 first."""
 
     texts: Sequence[str]
 
 
-Block = Heading | Paragraph | Facts | Bullets | Table[Any] | Figure | Footnotes
+Block = Heading | Paragraph | FactList | Bullets | Table[Any] | Figure | Notes
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
 from bench.records.workload import Workload, parameters
 from bench.report import formats
-from bench.report.cell_texts import ms_text
+from bench.report.cell_texts import ms_text, rate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
@@ -35,12 +35,6 @@ def _latency(quantile: str) -> Callable[[CellRow], Text]:
         return ms_text(row.cell, f"{phase}_us_{quantile}", row.own_marks if quantile == "p50" else ())
 
     return text
-
-
-def _rate(row: CellRow) -> Text:
-    rate = row.cell.value("throughput_pairs_per_s")
-    words = formats.rate_value(rate, row.cell.bounds)
-    return Text(words, measured=not isinstance(rate, Absent), runs=row.cell.evidence)
 
 
 def clients_words(workload: Workload) -> str:
@@ -95,6 +89,6 @@ _COLUMNS: Sequence[Column[CellRow]] = (
     Column("What the clients did", _asked, fit=Fit()),
     Column("p50", _latency("p50"), unit="ms", fit=Fit(width=12)),
     Column("p99", _latency("p99"), unit="ms", fit=Fit(width=12)),
-    Column("Pairs/s", _rate, fit=Fit(width=12)),
+    Column("Pairs/s", lambda row: rate_text(row.cell), fit=Fit(width=12)),
     Column("Of the load itself", lambda row: _of_the_load(row.cell)),
 )

@@ -67,6 +67,21 @@ def test_a_hazard_run_has_its_verdicts_trials_and_faults(folder: Path) -> None:
     assert "Void: failed (servers): port 1 is taken" in void
 
 
+def test_what_was_played_is_shown_where_no_load_was_measured(tmp_path: Path) -> None:
+    hazard_campaigns.whole(tmp_path / "runs")
+    ended = lockbench(tmp_path, "show", "page-scenario-redis-01", within_s=110)
+    assert ended.returncode == 0, ended.stderr
+    assert str(tmp_path / "runs") in ended.stdout.replace("\n ", "")
+
+
+def test_a_scenario_has_its_verdicts_and_runs(folder: Path) -> None:
+    shown = words(lockbench(folder, "show", "redis", "gc-pause", "-c", "one").stdout)
+    assert "Verdict: pause of the holder: " in shown
+    for number in range(1, 5):
+        assert f"gc-pause-redis-0{number}" in shown
+    assert "no: failed (servers)" in words(lockbench(folder, "show", "etcd", "gc-pause", "-c", "one").stdout)
+
+
 def test_the_same_for_a_script(folder: Path) -> None:
     (cell,) = json.loads(lockbench(folder, "show", "redis", "uncontended", "-c", "one", "--json").stdout)
     assert [run["run_id"] for run in cell["runs"]] == [f"redis-uncontended-0{number}" for number in (1, 2, 3)]
@@ -86,6 +101,7 @@ def test_the_same_for_a_script(folder: Path) -> None:
         (("redis-uncontendd-01",), "no run 'redis-uncontendd-01' here: there is redis-uncontended-01"),
         (("redis",), "redis is a system; name one of its workloads too: contended, uncontended"),
         (("redis", "contnded"), "no run of redis under 'contnded' here: there is contended, uncontended"),
+        (("redis", "gc-puase"), "there is contended, uncontended, gc-pause"),
         (("etdc", "contended"), "no run of a system 'etdc' here: there is etcd"),
         (("gc-pause-reds-01",), "there is gc-pause-redis-01"),
     ],

@@ -16,7 +16,7 @@ from bench.report.documents.comparison import terminal_blocks
 from bench.report.documents.hazards import hazard_terminal_blocks
 from bench.report.fitting import WIDTH
 from bench.report.hazard_rows import scenario_tables
-from bench.report.hazard_verdicts import blocks, count_words
+from bench.report.hazard_verdicts import count_words, matrices
 from bench.report.writers.terminal import terminal
 from tests.report import hazard_campaigns
 
@@ -60,7 +60,7 @@ def test_the_hazards_are_whole_at_every_width(hazards: HazardEvidence, width: in
     found = printed(terminal(hazard_terminal_blocks(hazards)), width)
     for table in scenario_tables(hazards):
         assert_all(found, width, (row.title for row in table.rows))
-    for block in blocks(hazards):
+    for block in matrices(hazards):
         assert_all(found, width, block.faults)
         for system in block.systems:
             assert found.count(squeezed(names.title(system))) >= 1

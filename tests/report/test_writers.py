@@ -2,25 +2,28 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report import comparison
 from bench.report.documents.claims import claims_document
 from bench.report.documents.comparison import comparison_document, glance_blocks
+from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
 from bench.report.model import (
     Block,
     Bullets,
     Column,
     Document,
-    Facts,
+    FactList,
     Fit,
-    Footnotes,
     Heading,
     Look,
+    Notes,
     Paragraph,
     Table,
     Text,
@@ -28,6 +31,7 @@ from bench.report.model import (
 from bench.report.writers.html import html_fragment, html_page
 from bench.report.writers.markdown import markdown
 from bench.report.writers.terminal import terminal
+from tests.report import hazard_campaigns
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,13 @@ COLUMNS = (
 DOCUMENT = Document(
     "A | title <i>",
     (
-        Facts([("Campaign", HOSTILE)]),
+        FactList([("Campaign", HOSTILE)]),
         Heading("Numbers", 2, HOSTILE),
         Paragraph("Of `rate` <i>alone</i>."),
         Table(COLUMNS, LINES),
         Table(COLUMNS, (), empty="No line."),
         Bullets([HOSTILE]),
-        Footnotes([HOSTILE]),
+        Notes([HOSTILE]),
     ),
 )
 
@@ -138,6 +142,18 @@ def test_every_measured_cell_carries_its_runs(evidence: Evidence) -> None:
                         assert text.runs, (column.heading, text.words)
                         checked += 1
     assert checked > 50
+
+
+def test_every_count_of_the_hazard_tables_carries_its_runs(tmp_path: Path) -> None:
+    hazards = HazardEvidence.load(hazard_campaigns.whole(tmp_path))
+    known, checked = {run.run_id for run in hazards.runs}, 0
+    for table in tables(hazards_document(hazards)):
+        for row in table.rows:
+            for text in (column.text(row) for column in table.columns):
+                assert set(text.runs) <= known
+                assert text.runs or not text.measured, text
+                checked += bool(text.runs)
+    assert checked > 100
 
 
 def test_markdown_and_page_have_the_same_columns(evidence: Evidence) -> None:

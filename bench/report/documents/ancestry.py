@@ -8,10 +8,12 @@ from bench.analysis.ancestry import (
     CellAncestry,
     HazardAncestry,
     Percentiles,
+    PlayedAncestry,
     RunAncestry,
 )
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.hazards.rows import HazardRun, TrialRow
+from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.runs import durability_text
 from bench.records.schema import Check, Environment, Facts, Severity
 from bench.report import formats
@@ -19,8 +21,7 @@ from bench.report.formats import NOTHING
 from bench.report.hazard_rows import label, value_words
 from bench.report.hazard_verdicts import word_of
 from bench.report.machine import cores
-from bench.report.model import Block, Column, Fit, Heading, Look, Paragraph, Table, Text
-from bench.report.model import Facts as FactList
+from bench.report.model import Block, Column, FactList, Fit, Heading, Look, Paragraph, Table, Text
 from bench.report.workloads_table import clients_words
 
 # The metrics that a cell is read for, each under its name for people.
@@ -43,6 +44,8 @@ def ancestry_blocks(ancestry: Ancestry) -> Iterable[Block]:
             yield from _environment(ancestry.environment)
         case HazardAncestry():
             yield from _hazard_run(ancestry)
+        case PlayedAncestry():
+            yield from _played(ancestry)
 
 
 # A cell
@@ -189,7 +192,41 @@ _CHECKS: Sequence[Column[Check]] = (
 _MESSAGE: Column[Check] = Column("What to do", lambda check: "" if check.passed else check.message, fit=Fit())
 
 
-# A hazard run
+# A scenario, and a hazard run
+
+
+def _played(of: PlayedAncestry) -> Iterable[Block]:
+    yield Heading(f"{names.title(of.system)}, {of.scenario}")
+    yield FactList([("Verdict", _verdict(one)) for one in of.verdicts])
+    yield Heading("Runs behind it")
+    yield Table(_HAZARD_RUNS, of.runs)
+    yield from _environment(of.runs[0].environment)
+
+
+def _verdict(one: FaultVerdict) -> str:
+    return f"{one.fault}: {word_of(one)}; {one.reason}"
+
+
+def _parameters(of: HazardAncestry) -> str:
+    return "; ".join(f"{label(name)} {value_words(value)}" for name, value in of.run.plan.parameters.items()) or NOTHING
+
+
+def _counts_of(of: HazardAncestry) -> Text:
+    run = of.run
+    return Text(f"no: {run.void_cause}", look=Look.FAILS) if run.void else Text("yes", look=Look.HOLDS)
+
+
+_HAZARD_RUNS: Sequence[Column[HazardAncestry]] = (
+    Column("Run", lambda of: of.run.run_id, fit=Fit(width=34)),
+    Column("Parameters", _parameters, fit=Fit()),
+    Column("Trials", lambda of: str(len(of.run.trials)), fit=Fit(width=6, right=True)),
+    Column(
+        "Two holders in",
+        lambda of: str(sum(row.checked.overlap_ns > 0 for row in of.run.trials)),
+        fit=Fit(width=11, right=True),
+    ),
+    Column("Counts", _counts_of, fit=Fit(width=14)),
+)
 
 
 def _hazard_run(of: HazardAncestry) -> Iterable[Block]:
@@ -205,14 +242,13 @@ def _hazard_run(of: HazardAncestry) -> Iterable[Block]:
 def _hazard_facts(of: HazardAncestry) -> Iterable[tuple[str, str]]:
     run = of.run
     yield "Played", f"{run.scenario} on {names.title(run.system)}"
-    parameters = (f"{label(name)} {value_words(value)}" for name, value in run.plan.parameters.items())
-    yield "Parameters", "; ".join(parameters) or NOTHING
+    yield "Parameters", _parameters(of)
     yield "Folder", str(of.path)
     yield "State", str(run.state)
     if run.void:
         yield "Void", f"{run.void_cause}: {run.void_reason}"
     for verdict in of.verdicts:
-        yield "Verdict", f"{verdict.fault}: {word_of(verdict)}; {verdict.reason}"
+        yield "Verdict", _verdict(verdict)
     if of.claims:
         yield "Claims that rest on it", ", ".join(of.claims)
     yield "Servers", _servers(run.facts, run.source)

@@ -11,10 +11,10 @@ from bench.report.model import (
     Bullets,
     Column,
     Document,
-    Facts,
+    FactList,
     Fit,
-    Footnotes,
     Heading,
+    Notes,
     Paragraph,
     RowKind,
     Table,
@@ -37,7 +37,7 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         () if comparison.only_own else (*_glance(comparison), *_numbers(comparison), *costs.blocks(comparison))
     )
     return (
-        Facts(comparison.facts),
+        FactList(comparison.facts),
         *of_the_mode,
         *inserted,
         *workloads_table.blocks(comparison),
@@ -77,7 +77,7 @@ def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:
 def settings_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """What was measured on what, and how to read it."""
     comparison = build_comparison(evidence)
-    return (Facts(comparison.facts), *_settings(comparison), *_reading(comparison))
+    return (FactList(comparison.facts), *_settings(comparison), *_reading(comparison))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +186,4 @@ def _reading(comparison: Comparison) -> Iterable[Block]:
 def _notes(comparison: Comparison) -> Iterable[Block]:
     if comparison.footnotes:
         yield Heading("Notes")
-        yield Footnotes(comparison.footnotes)
+        yield Notes(comparison.footnotes)

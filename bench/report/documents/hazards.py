@@ -15,20 +15,20 @@ from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_wor
 from bench.report.hazard_verdicts import (
     COUNTED,
     HELD,
-    blocks,
+    Matrix,
     count_words,
     hazard_facts,
     hazard_limits,
+    matrices,
     meanings,
     word_of,
 )
-from bench.report.hazard_verdicts import Block as Systems
 from bench.report.model import (
     Block,
     Bullets,
     Column,
     Document,
-    Facts,
+    FactList,
     Figure,
     Fit,
     Heading,
@@ -101,16 +101,16 @@ def hazard_terminal_blocks(hazards: HazardEvidence) -> Iterable[Block]:
 
 def facts(hazards: HazardEvidence) -> Block:
     """What was played, and on what."""
-    return Facts(hazard_facts(hazards))
+    return FactList(hazard_facts(hazards))
 
 
 def verdict_blocks(hazards: HazardEvidence) -> Iterable[Block]:
     """What the words mean, and faults by systems."""
     words = meanings(hazards).items()
-    yield Facts([(Text(word, measured=None, short=_SHORT.get(word, "")), meaning) for word, meaning in words])
+    yield FactList([(Text(word, measured=None, short=_SHORT.get(word, "")), meaning) for word, meaning in words])
     yield Paragraph(COUNTED)
-    for systems in blocks(hazards):
-        yield _matrix(systems)
+    for matrix in matrices(hazards):
+        yield _verdicts(matrix)
     if not hazards.verdicts:
         yield Paragraph("No run of this campaign says anything about a system under a fault.")
 
@@ -138,16 +138,16 @@ def scenario_blocks(hazards: HazardEvidence, level: int, chosen: Sequence[str] =
 # Verdicts
 
 
-def _matrix(systems: Systems) -> Table[str]:
-    width = 13 if len(systems.systems) < _FULL else 11
+def _verdicts(matrix: Matrix) -> Table[str]:
+    width = 13 if len(matrix.systems) < _FULL else 11
     fault: Column[str] = Column("Fault", lambda fault: fault, fit=Fit(width=24))
-    columns = [Column(names.title(one), _verdict_of(systems, one), fit=Fit(width=width)) for one in systems.systems]
-    return Table([fault, *columns], systems.faults, kind="matrix", dense=True)
+    columns = [Column(names.title(one), _verdict_of(matrix, one), fit=Fit(width=width)) for one in matrix.systems]
+    return Table([fault, *columns], matrix.faults, kind="matrix", dense=True)
 
 
-def _verdict_of(systems: Systems, system: str) -> Callable[[str], Text | str]:
+def _verdict_of(matrix: Matrix, system: str) -> Callable[[str], Text | str]:
     def cell(fault: str) -> Text | str:
-        one = systems.cells.get((fault, system))
+        one = matrix.cells.get((fault, system))
         return NOTHING if one is None else _verdict(one)
 
     return cell
@@ -172,7 +172,9 @@ _REASONS: Sequence[Column[FaultVerdict]] = (
 
 
 def _of(count: Count) -> Text:
-    return Text(f"{count.seen} of {count.of}" if count.of else NOTHING, runs=tuple(sorted(count.runs)))
+    if not count.of:
+        return Text(NOTHING, measured=None)
+    return Text(f"{count.seen} of {count.of}", runs=tuple(sorted(count.runs)))
 
 
 # The hazard window
@@ -215,29 +217,14 @@ def _columns(one: ScenarioTable) -> Iterable[Column[Row]]:
     yield Column("System", lambda row: row.title, fit=Fit(least=longest, most=most, once=True))
     for name in one.parameters:
         yield Column(label(name), _parameter(name), fit=Fit(most=22, right=True))
-    yield Column("n", lambda row: _number(row, row.trials), fit=Fit(right=True, whole=True), strong=False)
+    yield _counted("n", lambda row: row.trials)
     if one.has_overlaps:
         yield Column("two holders, s", _overlap, strong=False, fit=Fit(most=11, right=True))
     if one.has_late_writes:
-        yield Column(
-            "late writes accepted",
-            lambda row: _number(row, row.late_accepted, Look.FAILS),
-            strong=False,
-            fit=Fit(header="late accepted", most=8, right=True),
-        )
-        yield Column(
-            "refused",
-            lambda row: _number(row, row.late_refused, Look.HOLDS),
-            strong=False,
-            fit=Fit(header="late refused", most=7, right=True),
-        )
+        yield _counted("late writes accepted", lambda row: row.late_accepted, 8, Look.FAILS, "late accepted")
+        yield _counted("refused", lambda row: row.late_refused, 7, Look.HOLDS, "late refused")
     if one.has_lost_updates:
-        yield Column(
-            "lost updates",
-            lambda row: _number(row, row.lost_updates, Look.FAILS),
-            strong=False,
-            fit=Fit(most=7, right=True),
-        )
+        yield _counted("lost updates", lambda row: row.lost_updates, 7, Look.FAILS)
     if one.has_tokens:
         widest = max(6, *(len(_tokens(row).words) for row in one.rows))
         yield Column("token faults", _tokens, strong=False, fit=Fit(most=widest, right=True))
@@ -262,11 +249,17 @@ def _parameter(name: str) -> Callable[[Row], str]:
     return lambda row: row.parameters[name]
 
 
-def _number(row: Row, count: int, look: Look | None = None) -> Text:
-    """A count; one that is not 0 says how good or bad that is."""
-    if row.void:
-        return Text(NOTHING, measured=None, runs=row.evidence)
-    return Text(str(count), look=look if count else None, runs=row.evidence)
+def _counted(
+    header: str, count: Callable[[Row], int], most: int | None = None, look: Look | None = None, short: str = ""
+) -> Column[Row]:
+    """A column of counts; `look` says how good or bad one is that is not 0."""
+
+    def cell(row: Row) -> Text:
+        if row.void:
+            return Text(NOTHING, measured=None, runs=row.evidence)
+        return Text(str(count(row)), look=look if count(row) else None, runs=row.evidence)
+
+    return Column(header, cell, strong=False, fit=Fit(header=short, most=most, right=True, whole=most is None))
 
 
 def _overlap(row: Row) -> Text:

@@ -1,8 +1,16 @@
 """Tidy CSV: one row a thing, plain numbers, units in the column names, empty where there is no number."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import pandas as pd
+
+_Row = TypeVar("_Row")
+
+
+def csv_table(columns: Mapping[str, Callable[[_Row], object]], rows: Sequence[_Row]) -> str:
+    """Columns by name, each with how the value of a row is made."""
+    return csv([{name: value(row) for name, value in columns.items()} for row in rows], tuple(columns))
 
 
 def csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str] | None = None) -> str:

@@ -8,10 +8,10 @@ from bench.report.model import (
     Bullets,
     Column,
     Document,
-    Facts,
+    FactList,
     Figure,
-    Footnotes,
     Heading,
+    Notes,
     Paragraph,
     Table,
     Text,
@@ -32,11 +32,11 @@ def _block(block: Block) -> str:
             return f"{'#' * level} {words}" + (f": {about}" if about else "")
         case Paragraph(words):
             return words
-        case Facts():
+        case FactList():
             return "\n".join(f"- **{name.words}:** {_safe(value)}" for name, value in block.texts)
         case Bullets(lines):
             return "\n".join(f"- {_safe(line)}" for line in lines)
-        case Footnotes(texts):
+        case Notes(texts):
             return "\n".join(f"- [{number}] {_safe(note)}" for number, note in enumerate(texts, 1))
         case Figure(drawing, folder):
             return f"![{_safe(drawing.title)}]({folder}/{drawing.name}.svg)"

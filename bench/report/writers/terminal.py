@@ -15,12 +15,12 @@ from bench.report.model import (
     Block,
     Bullets,
     Column,
-    Facts,
+    FactList,
     Figure,
     Fit,
-    Footnotes,
     Heading,
     Look,
+    Notes,
     Paragraph,
     RowKind,
     Table,
@@ -50,12 +50,12 @@ def _block(block: Block) -> Iterable[RenderableType]:
             yield Styled(f"{words}: {about}" if about else words, style="bold")
         case Paragraph(words):
             yield _small(words)
-        case Facts():
+        case FactList():
             for name, value in block.texts:
                 yield _small(f"{name.short} ({name.words}): {value}" if name.short else f"{name.words}: {value}")
         case Bullets(lines):
             yield from map(_small, lines)
-        case Footnotes(texts):
+        case Notes(texts):
             yield from (_small(f"[{number}] {note}") for number, note in enumerate(texts, 1))
         case Table():
             yield from _table(block)
