@@ -8,7 +8,7 @@ but this one.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
@@ -22,6 +22,8 @@ DOTTED: Line = (0, (1.2, 1.6))
 
 # Holder and queue of a key as the servers store them, asked past the adapter; empty: nothing is left of it.
 Leftovers = Callable[[Endpoint, str], list[str]]
+
+_Kind = TypeVar("_Kind")
 
 
 class BrokenSystem(LockbenchError):
@@ -77,14 +79,18 @@ class System:
 
     @property
     def client_class(self) -> type[LockClient]:
-        return cast(type[LockClient], self._load(self.client_path))
+        return self._class(self.client_path, LockClient)  # type: ignore[type-abstract]  # a class that extends it
 
     @property
     def servers(self) -> ServerSpec | None:
         """The servers behind it. Raises BrokenSystem where they are not those that the entry says."""
         if self.servers_path is None:
             return None
-        spec = cast(type[ServerSpec], self._load(self.servers_path))()
+        kind = self._class(self.servers_path, ServerSpec)  # type: ignore[type-abstract]
+        try:
+            spec = kind()
+        except TypeError as unfinished:  # it lacks a method, or wants arguments
+            raise BrokenSystem(f"{self._said}: {self.servers_path} cannot be made: {unfinished}") from unfinished
         if spec.name != self.server_set:
             raise BrokenSystem(
                 f"{self._said} names its servers {self.server_set}, but {self.servers_path} names them {spec.name}"
@@ -110,11 +116,17 @@ class System:
     def _said(self) -> str:
         return f"the system {self.name} of {self.package}" if self.package else f"the system {self.name}"
 
+    def _class(self, path: str, kind: type[_Kind]) -> type[_Kind]:
+        found = self._load(path)
+        if not (isinstance(found, type) and issubclass(found, kind)):
+            raise BrokenSystem(f"{self._said}: {path} is no class that extends {kind.__module__}.{kind.__name__}")
+        return found
+
     def _load(self, path: str) -> object:
         module, _, name = path.partition(":")
         try:
             return getattr(import_module(module), name)
-        except Exception as broken:
+        except (Exception, SystemExit) as broken:
             if not self.package:
                 raise
             raise BrokenSystem(f"{self._said}: {path} cannot be loaded: {type(broken).__name__}: {broken}") from broken

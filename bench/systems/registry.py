@@ -97,7 +97,7 @@ def _outside() -> _Outside:
             for entry in _declared(point):
                 _check(entry, {**_OWN, **PROBES, **systems})
                 systems[entry.name] = replace(entry, package=package, headline=False)
-        except Exception as wrong:  # noqa: BLE001 - whatever another's module does when it is imported
+        except (Exception, SystemExit) as wrong:  # noqa: BLE001 - whatever another's module does when it is imported
             said = str(wrong) if isinstance(wrong, BrokenSystem) else f"{type(wrong).__name__}: {wrong}"
             problems.append(f"package {package}: its systems cannot be loaded from {point.value}: {said}")
             _log.warning("%s", problems[-1])

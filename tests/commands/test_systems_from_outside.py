@@ -59,6 +59,16 @@ BROKEN = {
         "lockbench_hollow.entries:ENTRIES",
         "the system hollow of lockbench-hollow: lockbench_nowhere.",
     ),
+    "lockbench-leaver": ("lockbench_leaver.entries:ENTRIES", "SystemExit: 0"),
+    "lockbench-late": ("lockbench_late.entries:ENTRIES", "lockbench_late.lock:Gone cannot be loaded: SystemExit: 0"),
+    "lockbench-other-kind": (
+        "lockbench_other_kind.entries:ENTRIES",
+        "os:getcwd is no class that extends bench.servers.spec.ServerSpec",
+    ),
+    "lockbench-unfinished": (
+        "lockbench_unfinished.entries:ENTRIES",
+        "bench.servers.spec:ServerSpec cannot be made",
+    ),
 }
 REDIS, OTHER = "bench.systems.redis.server:RedisServers", "lockbench_other.server:OtherServers"
 ENTRIES = {  # of packages whose module of entries can be imported
@@ -69,6 +79,19 @@ ENTRIES = {  # of packages whose module of entries can be imported
     "lockbench_usurper": ENTRY.format(name="usurper", module="lockbench_usurper", servers="x:Y", servers_name="redis"),
     "lockbench_hollow": ENTRY.format(
         name="hollow", module="lockbench_hollow", servers="lockbench_nowhere.server:Servers", servers_name="hollow"
+    ),
+    "lockbench_leaver": "import sys; sys.exit(0)",
+    "lockbench_late": ENTRY.format(
+        name="late", module="lockbench_late", servers="lockbench_late.lock:Gone", servers_name="late"
+    ),
+    "lockbench_other_kind": ENTRY.format(
+        name="other-kind", module="lockbench_other_kind", servers="os:getcwd", servers_name="otherkind"
+    ),
+    "lockbench_unfinished": ENTRY.format(
+        name="unfinished",
+        module="lockbench_unfinished",
+        servers="bench.servers.spec:ServerSpec",
+        servers_name="unfinished",
     ),
 }
 
@@ -91,7 +114,8 @@ def found_at(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     points = {"lockbench-other": "lockbench_other.entries:ENTRIES"} | {name: told[0] for name, told in BROKEN.items()}
     for name, point in points.items():
         module = name.replace("-", "_")
-        files = {"__init__.py": "", "lock.py": LOCK, "server.py": SERVER, "entries.py": ENTRIES.get(module, "")}
+        lock = "import sys; sys.exit(0)" if module == "lockbench_late" else LOCK
+        files = {"__init__.py": "", "lock.py": lock, "server.py": SERVER, "entries.py": ENTRIES.get(module, "")}
         package(folder, name, point, {f"{module}/{file}": text for file, text in files.items() if module in ENTRIES})
     return {"PYTHONPATH": f"{folder}:{ROOT}"}
 
@@ -131,6 +155,17 @@ def test_a_system_that_cannot_be_had_is_told_by_its_package(tmp_path: Path, foun
     assert done.returncode == 1
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert "the system hollow of lockbench-hollow" in told
+    assert "Traceback" not in done.stderr
+
+
+def test_an_adapter_of_another_kind_is_told_by_its_package(tmp_path: Path) -> None:
+    text = ENTRY.format(name="misled", module="lockbench_misled", servers=REDIS, servers_name="redis")
+    files = {"lockbench_misled/__init__.py": text.replace("lockbench_misled.lock:OtherLock", "os:getcwd")}
+    package(tmp_path, "lockbench-misled", "lockbench_misled:ENTRIES", files)
+    done = lockbench(tmp_path, "run", "-s", "misled", more={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    assert done.returncode == 1
+    (told,) = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert "lockbench-misled: os:getcwd is no class that extends bench.systems.base.LockClient" in told
     assert "Traceback" not in done.stderr
 
 

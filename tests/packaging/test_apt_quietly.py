@@ -13,9 +13,10 @@ from bench.servers import apt
 INIT_SCRIPTS = sorted(path.name for path in Path("/etc/init.d").glob("*") if os.access(path, os.X_OK))
 SCRIPT = Path(apt.__file__).with_name("apt_quietly.sh")
 # Programs of a pretended Debian. apt-get notes its calls; while it installs it keeps a copy of what forbids services,
-# and enables what its packages would; `failure` is what it says once, before it fails; a fifo `wait` holds it up.
+# and enables what its packages would; `failure` is what it says once, before it fails, `broken` each time, when it
+# configures packages; a fifo `wait` holds it up.
 FAKES = {
-    "apt-cache": 'shift 2; for name; do grep -qx "$name" "$M/known" || exit 100; done',
+    "apt-cache": 'shift 2; for name; do grep -qx "$name" "$M/known" && exit 0; done; exit 100',
     "apt-get": """
         shift 3
         echo "$*" >>"$M/calls"
@@ -27,6 +28,7 @@ FAKES = {
             cp "$M/usr/sbin/policy-rc.d" "$M/etc/postgresql-common/createcluster.d/lockbench.conf" "$M/seen"
             mkdir -p "$M/etc/systemd/system/multi-user.target.wants" "$M/etc/rc3.d"
             touch "$M/etc/systemd/system/multi-user.target.wants/redis-server.service" "$M/etc/rc3.d/S01redis-server"
+            if [ -e "$M/broken" ]; then cat "$M/broken"; exit 100; fi
             if [ -e "$M/wait" ]; then echo held; read -r _ <"$M/wait"; fi ;;
         esac""",
     "deb-systemd-helper": '[ -n "$DPKG_MAINTSCRIPT_PACKAGE" ] || exit 1; echo "deb-systemd-helper $*" >>"$M/off"',
@@ -34,6 +36,8 @@ FAKES = {
     "systemctl": """
         case "$1" in list-units) echo "ssh.service loaded active" ;; *) echo "systemctl $*" >>"$M/off" ;; esac""",
 }
+
+OFF = ["deb-systemd-helper disable redis-server.service", "update-rc.d redis-server disable"]
 
 
 @pytest.fixture
@@ -142,6 +146,41 @@ def test_a_folder_that_was_there_before_stays(machine: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_what_was_enabled_before_apt_failed_is_disabled_too(machine: Path) -> None:
+    (machine / "broken").write_text("E: Sub-process /usr/bin/dpkg returned an error code (1)\n")
+    code, said = run(machine, "redis-server")
+    assert code == 100
+    assert "Sub-process /usr/bin/dpkg" in said
+    assert sorted(lines(machine / "off")) == OFF
+    assert nothing_is_left(machine)
+
+
+def test_a_helper_that_fails_is_no_success_and_the_others_are_called(machine: Path) -> None:
+    (machine / "bin/update-rc.d").write_text("#!/bin/sh\nexit 1\n")
+    code, _ = run(machine, "redis-server")
+    assert code == 1
+    assert lines(machine / "off") == ["deb-systemd-helper disable redis-server.service"]
+    assert nothing_is_left(machine)
+
+
+def test_a_full_disk_leaves_no_part_of_a_policy(machine: Path) -> None:
+    (machine / "bin/cat").write_text("#!/bin/sh\necho '#!/bin/sh'\nexit 1\n")  # writes a part, and fails
+    (machine / "bin/cat").chmod(0o755)
+    assert run(machine, "redis-server")[0] != 0
+    assert nothing_is_left(machine)
+    assert not lines(machine / "calls")
+
+
+def test_folders_can_be_read_by_services_whatever_the_umask(machine: Path) -> None:
+    (machine / "bin/apt-get").write_text(f"#!/bin/sh\nstat -c %a {machine}/etc/postgresql-common >{machine}/mode\n")
+    before = os.umask(0o077)
+    try:
+        assert run(machine, "redis-server")[0] == 0
+    finally:
+        os.umask(before)
+    assert lines(machine / "mode") == ["755"]
+
+
 def held(machine: Path) -> "subprocess.Popen[str]":
     """In the middle of an installation."""
     os.mkfifo(machine / "wait")
@@ -152,14 +191,15 @@ def held(machine: Path) -> "subprocess.Popen[str]":
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_nothing_is_left_after_a_signal(machine: Path, number: signal.Signals) -> None:
     process = held(machine)
     assert not nothing_is_left(machine)
     os.killpg(process.pid, number)  # as a terminal does, and an end of the session
     process.communicate(timeout=20)
-    assert process.returncode not in (0, None)
+    assert process.returncode > 0, "it died without an end"
     assert nothing_is_left(machine)
+    assert sorted(lines(machine / "off")) == OFF, "what apt had enabled when the signal came stays so"
 
 
 def test_what_a_killed_run_left_is_replaced(machine: Path) -> None:
