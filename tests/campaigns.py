@@ -232,7 +232,7 @@ def start(root: Path, runs: Sequence[RunPlan]) -> CampaignFolder:
         git_commit="0123456789ab",
         runs=tuple(runs),
     )
-    return Store(root).start_campaign(record, environment())
+    return Store(root).start(CampaignFolder, record, environment())
 
 
 def add_run(folder: CampaignFolder, plan: RunPlan, record: Measured | Failed | None, *checks: Check) -> None:

@@ -83,7 +83,7 @@ def find_campaign(name: str | None = None, root: Path | None = None) -> Campaign
     # Only `latest` falls back: a campaign that was named must never be replaced by another without a word.
     if asked == "latest" and not (store.root / "latest" / "campaign.json").exists():
         return reference_campaign(root)
-    return store.open(asked)
+    return store.open(CampaignFolder, asked)
 
 
 def _named(name: str | None) -> str | None:
@@ -117,7 +117,7 @@ def find_hazards(name: str | None = None, root: Path | None = None) -> HazardFol
     # Only the latest falls back: a campaign that was named must never be replaced by another without a word.
     if asked == HazardFolder.latest and not (store.root / asked / HazardFolder.plan_file).exists():
         return reference_hazards(root)
-    return store.open_hazards(asked)
+    return store.open(HazardFolder, asked)
 
 
 def hazards_beside(campaign: CampaignFolder, name: str | None = None, root: Path | None = None) -> HazardFolder | None:

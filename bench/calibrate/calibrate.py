@@ -14,7 +14,8 @@ from bench.calibrate.locust_runs import WINDOW_S, sample_locust
 from bench.calibrate.pgbench import Pgbench
 from bench.calibrate.redis_benchmark import RedisBenchmark
 from bench.calibrate.rounds import QUORUM, Rounds
-from bench.campaign.execute import git_commit, servers_up
+from bench.campaign.measuring_code import git_commit
+from bench.campaign.servers import servers_up
 from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
 from bench.records.environment import capture_environment

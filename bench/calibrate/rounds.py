@@ -12,7 +12,7 @@ from bench.calibrate.comparison import COST_MS, MANY, Samples
 from bench.calibrate.locust_runs import LocustRun, run_locust
 from bench.calibrate.pgbench import Pgbench
 from bench.calibrate.redis_benchmark import ACQUIRE, RELEASE, SET, RedisBenchmark
-from bench.campaign.execute import server_view
+from bench.campaign.servers import server_view
 from bench.servers.counters import gained
 from bench.servers.supervisor import Supervisor
 

@@ -4,12 +4,13 @@ Safety shows in a single run, so the quick set plays each combination once. The 
 of it six times, since times (recovery, hazard windows) need intervals over runs.
 """
 
-import random
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bench import __version__
-from bench.campaign.execute import git_commit
+from bench.campaign.measuring_code import git_commit
+from bench.campaign.order import interleaved
 from bench.errors import LockbenchError
 from bench.hazards.scenario import Scenario, load_scenario, scenario_names
 from bench.records.hazards import HazardCampaign, HazardPlan
@@ -50,27 +51,23 @@ def plan_hazards(
             cells += [(scenario.name, name, values) for values in scenario.combinations(grid, name)]
     if not cells:
         raise LockbenchError(f"nothing to play on {', '.join(systems) or 'no system'}: {told}")
-    order = random.Random(seed)
-    plans: list[HazardPlan] = []
-    counted: dict[tuple[str, str], int] = {}
     often = {one.name: repetitions or (one.full_repetitions if mode == FULL else 1) for one in scenarios}
-    for repetition in range(1, max(often.values()) + 1):
-        block = [cell for cell in cells if repetition <= often[cell[0]]]
-        order.shuffle(block)  # drift of the machine falls on all cells alike
-        for scenario_name, name, values in block:
-            number = counted[scenario_name, name] = counted.get((scenario_name, name), 0) + 1
-            plans.append(
-                HazardPlan(
-                    campaign_id=campaign_id,
-                    run_id=f"{scenario_name}-{name}-{number:02d}",
-                    position=len(plans),
-                    scenario=scenario_name,
-                    system=name,
-                    parameters=values,
-                    repetition=repetition,
-                    seed=order.randrange(2**31),
-                )
+    plans: list[HazardPlan] = []
+    numbers: Counter[tuple[str, str]] = Counter()
+    for (scenario_name, name, values), place in interleaved(cells, lambda cell: often[cell[0]], seed):
+        numbers[scenario_name, name] += 1
+        plans.append(
+            HazardPlan(
+                campaign_id=campaign_id,
+                run_id=f"{scenario_name}-{name}-{numbers[scenario_name, name]:02d}",
+                position=place.position,
+                scenario=scenario_name,
+                system=name,
+                parameters=values,
+                repetition=place.repetition,
+                seed=place.seed,
             )
+        )
     return HazardCampaign(
         campaign_id=campaign_id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -5,6 +5,7 @@ the servers' settings and the load, and on how a campaign prepares both.
 """
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import bench
@@ -21,3 +22,13 @@ def measuring_code(package: Path = Path(bench.__file__).parent) -> str:
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
     return digest.hexdigest()[:16]
+
+
+def git_commit() -> str:
+    """The commit of this checkout, `-dirty` when the tree differs from it; `unknown` where there is no checkout."""
+    here = Path(__file__).parent
+    command = ["git", "-C", str(here), "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"

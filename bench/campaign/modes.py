@@ -1,18 +1,9 @@
-"""What a campaign consists of: the cells (system x workload), how often each, and in which order.
+"""What a campaign of load consists of: the cells (system x workload), and how much of each a mode measures."""
 
-Order: every repetition is a block in which all cells run once, shuffled by the campaign's seed. Drift of the machine
-then falls on all cells alike instead of on whichever system came last (random interleaving; Duet benchmarking, arXiv
-2001.05811).
-"""
-
-import random
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.errors import LockbenchError
-from bench.records.schema import RunPlan
 from bench.records.workload import (
     AUTO,
     CONTENDED,
@@ -34,7 +25,6 @@ _RATE_CLIENTS = 16
 # With 100 keys the hottest gets a fifth of all requests, and even the coldest is usually asked for in the warm-up:
 # the first acquire of a key may have to create it. The exponent is that of YCSB (Cooper and others, SoCC 2010).
 _HOT_COLD_EXPONENT = 0.99
-_STEM_CHARACTERS = 80  # of a label in a run's id; a disk takes 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,55 +159,3 @@ class Asked:
         parts = [one.text(value) for one, value, own in both if value != own]
         label = self.name or (", ".join([self.workload, *parts]) if parts else "")
         return Workload.model_validate({**asked.model_dump(), "label": label})
-
-
-def stem_of(system_name: str, workload: Workload) -> str:
-    """What the ids of a cell's runs begin with. Runs are folders, so it is safe as the name of one."""
-    if not workload.label:
-        return f"{system_name}-{workload.name}"
-    safe = re.sub(r"[^A-Za-z0-9.]+", "-", workload.label).strip("-.")
-    if len(safe) > _STEM_CHARACTERS:
-        safe = f"{safe[:_STEM_CHARACTERS]}-{workload.digest}"
-    return f"{system_name}-{safe}"
-
-
-def refuse_one_folder_for_two(stems: Iterable[str]) -> None:
-    """Raise LockbenchError where two cells have one stem, also for a disk that does not tell cases apart."""
-    twice = [stem for stem, count in Counter(stem.casefold() for stem in stems).items() if count > 1]
-    if twice:
-        raise LockbenchError(f"runs of two cells would have one folder, {twice[0]}-01: give one of them another name")
-
-
-def plan_runs(
-    campaign_id: str,
-    systems: Sequence[System],
-    workloads: Sequence[str | Asked],
-    mode: Mode,
-    repetitions: int,
-    seed: int,
-) -> tuple[RunPlan, ...]:
-    """Every run of a campaign, in its seeded, interleaved order; a name alone means the mode's own cell.
-
-    Raises LockbenchError where two cells would have one folder.
-    """
-    dice = random.Random(seed)
-    asked = [Asked(one) if isinstance(one, str) else one for one in workloads]
-    # What is `auto` may be what was asked for as well: the same cell is measured once.
-    cells = [(entry, cell) for entry in systems for cell in dict.fromkeys(one.on(entry, mode) for one in asked)]
-    refuse_one_folder_for_two(stem_of(entry.name, workload) for entry, workload in cells)
-    runs: list[RunPlan] = []
-    for repetition in range(1, repetitions + 1):
-        dice.shuffle(cells)
-        for entry, workload in cells:
-            runs.append(
-                RunPlan(
-                    campaign_id=campaign_id,
-                    run_id=f"{stem_of(entry.name, workload)}-{repetition:02d}",
-                    position=len(runs),
-                    system=entry.name,
-                    workload=workload,
-                    repetition=repetition,
-                    seed=dice.getrandbits(32),
-                )
-            )
-    return tuple(runs)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
-from bench.systems.registry import every_server_set
+from bench.servers.supervisor import ServersError, Supervisor
+from bench.systems.registry import every_server_set, system
 
 Progress = Callable[[str], None]
 _NOTE = "campaign-servers.json"  # in the home: server sets that a campaign started, with the identity of each
@@ -32,6 +32,17 @@ def servers_up(supervisor: Supervisor, specs: Sequence[ServerSpec], keep: bool, 
         if not keep:
             supervisor.down(own, progress)
             note.unlink(missing_ok=True)
+
+
+def server_view(name: str, supervisor: Supervisor) -> Mapping[str, float]:
+    """What a system's servers counted so far. Read outside the window, which the reading itself must not disturb."""
+    spec = system(name).servers
+    if spec is None:
+        return {}
+    try:
+        return spec.view(supervisor.endpoint(spec))
+    except ConnectionError as silent:
+        raise ServersError(str(silent)) from silent
 
 
 def _up(supervisor: Supervisor, specs: Sequence[ServerSpec]) -> set[str]:

@@ -1,40 +1,49 @@
-"""What commands that carry out campaigns share: a bar over runs, and how an interrupted campaign goes on."""
+"""What commands that carry out campaigns share: a new one's name and seed, a bar over runs, how it is resumed."""
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, campaign_progress
 from bench.errors import LockbenchError
-from bench.records.schema import RunState
-from bench.records.store import CampaignFolder, HazardFolder, Store
+from bench.records.store import AnyCampaignFolder, Store, require_name
+
+if TYPE_CHECKING:  # it imports what carries out runs, which only some commands need
+    from bench.campaign.carrying_out import RunEnd
+
+CAMPAIGN_NAME = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode.")
 
 
-class _Plan(Protocol):
-    @property
-    def run_id(self) -> str: ...
+def new_name(name: str | None, kind: str) -> str:
+    """The name that was given, or one of date, time and kind. Raises StoreError for what cannot be one."""
+    campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{kind}" if name is None else name
+    require_name(campaign_id)
+    return campaign_id
 
 
-class _End(Protocol):
-    @property
-    def plan(self) -> _Plan: ...
-    @property
-    def state(self) -> RunState: ...
-    @property
-    def note(self) -> str: ...
+def new_seed(seed: int | None) -> int:
+    """The seed that was given, or a new one."""
+    return secrets.randbits(31) if seed is None else seed
 
 
 @contextmanager
-def shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[_End], None]]]:
-    """A bar over runs. Yields what shows the step that is under way, and what counts a run that ended."""
+def shown_runs(
+    kind: type[AnyCampaignFolder[Any, Any]], campaign_id: str, total: int
+) -> Iterator[tuple[Callable[[str], None], "Callable[[RunEnd], None]"]]:
+    """A bar over runs. Yields what shows the step that is under way, and what counts a run that ended.
+
+    When Ctrl-C or SIGTERM ends the block and the campaign has begun, it is said by which command it goes on.
+    """
     say_how_to_end()
-    with campaign_progress() as bar:
+    with _told_how_to_resume(kind, campaign_id), campaign_progress() as bar:
         task = bar.add_task("starting", total=total)
 
-        def ended(end: _End) -> None:
+        def ended(end: "RunEnd") -> None:
             bar.advance(task)
             if end.note or not ERR.is_terminal:
                 bar.console.print(
@@ -45,15 +54,12 @@ def shown_runs(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[_E
 
 
 @contextmanager
-def told_how_to_resume(
-    campaign_id: str, kind: type[CampaignFolder] | type[HazardFolder], command: str
-) -> Iterator[None]:
-    """When Ctrl-C or SIGTERM ends the block and a campaign has begun, say by which command it goes on."""
+def _told_how_to_resume(kind: type[AnyCampaignFolder[Any, Any]], campaign_id: str) -> Iterator[None]:
     try:
         yield
     except SystemExit:
         if campaign_id in Store.default().names(kind):
-            ERR.print(f"`{command}` goes on with it", highlight=False)
+            ERR.print(f"`{kind.to_resume(campaign_id)}` goes on with it", highlight=False)
         raise
 
 

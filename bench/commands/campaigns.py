@@ -1,22 +1,27 @@
 """`lockbench run | live`: load."""
 
-import secrets
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import typer
 
 from bench.campaign.asked import by_options
-from bench.campaign.modes import FULL, QUICK, REFERENCE, Asked, Mode, choose_systems, choose_workloads, plan_runs
+from bench.campaign.modes import FULL, QUICK, REFERENCE, Asked, Mode, choose_systems, choose_workloads
 from bench.campaign.workload_file import read_workload_file
-from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume, was_given
+from bench.commands.campaign_runs import (
+    CAMPAIGN_NAME,
+    new_name,
+    new_seed,
+    refuse_a_second_plan,
+    shown_runs,
+    was_given,
+)
 from bench.commands.endings import say_how_to_end
 from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.commands.workload_options import OPTIONS, with_workload_options
 from bench.errors import LockbenchError
-from bench.records.store import CampaignFolder, Store, require_name
+from bench.records.store import CampaignFolder, Store
 from bench.records.workload import WORKLOADS
 from bench.servers.supervisor import Supervisor
 from bench.systems.registry import HEADLINE, System, server_sets
@@ -57,7 +62,7 @@ def run(
     seed: int | None = typer.Option(
         None, "--seed", min=0, help="Seed of the order and of every run. Default: a new one."
     ),
-    name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
+    name: str | None = CAMPAIGN_NAME,
     pin: bool = typer.Option(
         True, "--pin/--no-pin", help="Keep load and servers on processors of their own, where there are two or more."
     ),
@@ -72,61 +77,46 @@ def run(
     lockbench run --add-to latest -w rate;  lockbench run -s redis -w contended --clients 8,32 --hold 10ms;
     lockbench run workload.yaml
     """
-    from bench.campaign.add import add_to_campaign, mode_to_add, runs_to_add
-    from bench.campaign.execute import new_campaign, run_campaign
-    from bench.campaign.resume import resume_campaign, what_is_left
+    from bench.campaign import carrying_out
+    from bench.campaign.add import mode_to_add, runs_to_add
+    from bench.campaign.load_plans import new_campaign, plan_runs
+    from bench.campaign.load_runs import LoadRuns
 
+    supervisor, store = Supervisor.default(), Store.default()
     if resume:
         refuse_a_second_plan(context, _OF_A_PLAN)
-        folder = Store.default().open(what)
-        left = what_is_left(folder)
-        with (
-            told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
-            shown_runs(len(left)) as (step, ended),
-        ):
-            resume_campaign(folder, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended)
-        _tell_end(folder, as_json)
-        return
-    if add_to is not None:
+        folder = store.open(CampaignFolder, what)
+        left = carrying_out.what_is_left(folder)
+        with shown_runs(CampaignFolder, folder.path.name, len(left)) as (step, ended):
+            carrying_out.resume(LoadRuns(supervisor, step, keep_servers=keep_servers), folder, ended)
+    elif add_to is not None:
         refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
         if was_given(context, "what") and not _is_file(what):
             raise LockbenchError(f"--add-to names the campaign, {add_to!r}: leave out {what!r}")
-        folder = Store.default().open(add_to)
+        folder = store.open(CampaignFolder, add_to)
         cells = _cells(context, what, mode_to_add(folder.campaign), systems, workloads, own)
         added = runs_to_add(folder.campaign, cells.systems, cells.asked, repetitions or cells.repetitions)
-        with (
-            told_how_to_resume(folder.path.name, CampaignFolder, _resume(folder.path.name)),
-            shown_runs(len(added)) as (step, ended),
-        ):
-            add_to_campaign(
-                folder, added, Supervisor.default(), keep_servers=keep_servers, progress=step, on_run_end=ended
+        with shown_runs(CampaignFolder, folder.path.name, len(added)) as (step, ended):
+            carrying_out.add(LoadRuns(supervisor, step, keep_servers=keep_servers), folder, added, ended)
+    else:
+        if was_given(context, "what") and not _is_file(what):
+            raise LockbenchError(
+                f"{what!r}: go on with that campaign by --resume, or name a new one by --name; "
+                "a workload file is not there"
             )
-        _tell_end(folder, as_json)
-        return
-    if was_given(context, "what") and not _is_file(what):
-        raise LockbenchError(
-            f"{what!r}: go on with that campaign by --resume, or name a new one by --name; a workload file is not there"
-        )
-    if quick + full + reference > 1:
-        raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
-    mode = FULL if full else REFERENCE if reference else QUICK
-    campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{mode.name}" if name is None else name
-    require_name(campaign_id)
-    chosen_seed = secrets.randbits(31) if seed is None else seed
-    cells = _cells(context, what, mode, systems, workloads, own)
-    count = repetitions or cells.repetitions or mode.repetitions
-    runs = plan_runs(campaign_id, cells.systems, cells.asked, mode, count, chosen_seed)
-    if mode is not QUICK:
-        ERR.print(f"should this be interrupted, `{_resume(campaign_id)}` goes on with it", highlight=False)
-    with told_how_to_resume(campaign_id, CampaignFolder, _resume(campaign_id)), shown_runs(len(runs)) as (step, ended):
-        folder = run_campaign(
-            new_campaign(mode.name, chosen_seed, runs, pin),
-            Store.default(),
-            Supervisor.default(),
-            keep_servers=keep_servers,
-            progress=step,
-            on_run_end=ended,
-        )
+        if quick + full + reference > 1:
+            raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
+        mode = FULL if full else REFERENCE if reference else QUICK
+        campaign_id, chosen_seed = new_name(name, mode.name), new_seed(seed)
+        cells = _cells(context, what, mode, systems, workloads, own)
+        count = repetitions or cells.repetitions or mode.repetitions
+        runs = plan_runs(campaign_id, cells.systems, cells.asked, mode, count, chosen_seed)
+        if mode is not QUICK:
+            to_resume = CampaignFolder.to_resume(campaign_id)
+            ERR.print(f"should this be interrupted, `{to_resume}` goes on with it", highlight=False)
+        campaign = new_campaign(mode.name, chosen_seed, runs, pin)
+        with shown_runs(CampaignFolder, campaign_id, len(runs)) as (step, ended):
+            folder = carrying_out.start(LoadRuns(supervisor, step, keep_servers=keep_servers), campaign, store, ended)
     _tell_end(folder, as_json)
 
 
@@ -154,10 +144,6 @@ def _cells(
 
 def _is_file(what: str) -> bool:
     return what.endswith((".yaml", ".yml")) or Path(what).is_file()
-
-
-def _resume(campaign_id: str) -> str:
-    return f"lockbench run --resume {campaign_id}"
 
 
 def _tell_end(folder: CampaignFolder, as_json: bool) -> None:

@@ -1,15 +1,12 @@
 """`lockbench hazard list | run`: real faults on real lock holders, and who wrote what."""
 
-import secrets
-from datetime import UTC, datetime
-
 import typer
 from rich.table import Table
 
-from bench.commands.campaign_runs import refuse_a_second_plan, shown_runs, told_how_to_resume
+from bench.commands.campaign_runs import CAMPAIGN_NAME, new_name, new_seed, refuse_a_second_plan, shown_runs
 from bench.commands.terminal import OUT, print_json
 from bench.errors import LockbenchError
-from bench.records.store import HazardFolder, Store, require_name
+from bench.records.store import HazardFolder, Store
 from bench.servers.supervisor import Supervisor
 
 app = typer.Typer(help="Pause, kill, cut off and clock-shift real lock holders, and see who wrote what.")
@@ -53,7 +50,7 @@ def run(
         None, "--repetitions", "-n", min=1, max=1000, help="How often. Default: as the mode says."
     ),
     seed: int | None = typer.Option(None, "--seed", min=0, help="Seed of the order. Default: a new one."),
-    name: str | None = typer.Option(None, "--name", help="Name of the campaign; default: date, time and mode."),
+    name: str | None = CAMPAIGN_NAME,
     resume: str | None = typer.Option(None, "--resume", help="Go on with this one (latest-hazards: the last)."),
     as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
@@ -62,43 +59,29 @@ def run(
     Examples: lockbench hazard run gc-pause --system redis,etcd;  lockbench hazard run all;  lockbench hazard run
     --resume latest-hazards
     """
-    from bench.campaign.hazard_execute import run_hazards
+    from bench.campaign.carrying_out import resume as resume_runs
+    from bench.campaign.carrying_out import start, what_is_left
     from bench.campaign.hazard_plans import FULL, QUICK, choose_scenarios, plan_hazards
-    from bench.campaign.hazard_resume import hazards_left, resume_hazards
+    from bench.campaign.hazard_runs import HazardRuns
 
     if quick and full:
         raise LockbenchError("--quick and --full exclude each other: choose one")
     if resume is not None:
         refuse_a_second_plan(context, _OF_A_PLAN)
-        folder = Store.default().open_hazards(resume)
-        left = hazards_left(folder)
-        going_on = told_how_to_resume(folder.path.name, HazardFolder, _resume(folder.path.name))
-        with going_on, shown_runs(len(left)) as (step, ended):
-            resume_hazards(folder, Supervisor.default(), progress=step, on_run_end=ended)
+        folder = Store.default().open(HazardFolder, resume)
+        with shown_runs(HazardFolder, folder.path.name, len(what_is_left(folder))) as (step, ended):
+            resume_runs(HazardRuns(Supervisor.default(), step), folder, ended)
         _tell_end(folder, as_json)
         return
     if not scenarios:
         raise LockbenchError("name a scenario, or all: `lockbench hazard list` shows them")
     mode = FULL if full else QUICK
-    campaign_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hazards-{mode}" if name is None else name
-    require_name(campaign_id)
+    campaign_id = new_name(name, f"hazards-{mode}")
     wanted = [one.strip() for one in systems.split(",") if one.strip()]
-    campaign = plan_hazards(
-        campaign_id,
-        choose_scenarios(scenarios),
-        wanted,
-        mode,
-        repetitions,
-        secrets.randbits(31) if seed is None else seed,
-    )
-    going_on = told_how_to_resume(campaign_id, HazardFolder, _resume(campaign_id))
-    with going_on, shown_runs(len(campaign.runs)) as (step, ended):
-        folder = run_hazards(campaign, Store.default(), Supervisor.default(), progress=step, on_run_end=ended)
+    campaign = plan_hazards(campaign_id, choose_scenarios(scenarios), wanted, mode, repetitions, new_seed(seed))
+    with shown_runs(HazardFolder, campaign_id, len(campaign.runs)) as (step, ended):
+        folder = start(HazardRuns(Supervisor.default(), step), campaign, Store.default(), ended)
     _tell_end(folder, as_json)
-
-
-def _resume(campaign_id: str) -> str:
-    return f"lockbench hazard run --resume {campaign_id}"
 
 
 _OF_A_PLAN = {

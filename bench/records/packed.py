@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from bench.records.packed_runs import PHASES, RUNS_FILE, write_packed_runs
 from bench.records.schema import EVENT_COLUMNS
-from bench.records.store import AnyRunFolder, CampaignFolder, HazardFolder, RunFolder, StoreError, is_file
+from bench.records.store import CampaignFolder, HazardFolder, HazardRunFolder, RunFolder, StoreError, is_file
 
 GRID_NS = 100
 _RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
@@ -39,7 +39,6 @@ _WORDS = ("outcome", "released")
 _NOT_HELD = -1
 _LEVEL = 19
 
-AnyCampaignFolder = CampaignFolder | HazardFolder
 _Integers = npt.NDArray[np.int64]
 
 
@@ -56,19 +55,19 @@ def events_table(path: Path) -> pa.Table:
     return table
 
 
-def pack_campaign(source: AnyCampaignFolder, target: Path) -> None:
+def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
     """Copy a campaign, packed or not, into a folder that does not exist yet. Raises StoreError, OSError or ValueError.
 
     Every run that was measured must have its events: without them no check of it can be repeated.
     """
     _begin(source, target)
-    runs = list(source.runs())
+    runs: list[RunFolder | HazardRunFolder] = [*source.runs()]
     write_packed_runs(target / RUNS_FILE, ((run.path.name, _records(run)) for run in runs))
     if isinstance(source, CampaignFolder):
         _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
 
 
-def unpack_campaign(source: AnyCampaignFolder, target: Path) -> None:
+def unpack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
     """Copy a campaign into a folder for each run, each record a file of its own. Raises as `pack_campaign` does."""
     _begin(source, target)
     for run in source.runs():
@@ -80,7 +79,7 @@ def unpack_campaign(source: AnyCampaignFolder, target: Path) -> None:
             pq.write_table(events_table(run.events_path), folder / run.events_path.name)
 
 
-def _begin(source: AnyCampaignFolder, target: Path) -> None:
+def _begin(source: CampaignFolder | HazardFolder, target: Path) -> None:
     if target.exists():
         raise StoreError(f"{target} exists: name a folder that does not")
     target.mkdir(parents=True)
@@ -88,7 +87,7 @@ def _begin(source: AnyCampaignFolder, target: Path) -> None:
         shutil.copyfile(path, target / path.name)
 
 
-def _records(run: AnyRunFolder) -> Mapping[str, str]:
+def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:
     return {phase: run.text(phase).decode() for phase in PHASES if run.has(phase)}
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -40,12 +40,25 @@ class StoreError(LockbenchError):
 
 
 _PhaseRecord = RunPlan | Measured | Checked | HazardPlan | HazardHistory | HazardChecked | Failed
+_FILE_NAMES: dict[type[BaseModel], str] = {
+    RunPlan: "plan",
+    Measured: "measured",
+    Checked: "checked",
+    HazardPlan: "plan",
+    HazardHistory: "history",
+    HazardChecked: "checked",
+    Failed: "failed",
+}
+_Plan = TypeVar("_Plan", RunPlan, HazardPlan)
+_Checked = TypeVar("_Checked", Checked, HazardChecked)
 
 
-class AnyRunFolder:
+class AnyRunFolder(Generic[_Plan, _Checked]):
     """One run's folder, or its row in a packed campaign. Its state is read from the phases that exist."""
 
     measurement: ClassVar[str]  # the phase in which it was measured
+    _plan: type[_Plan]
+    _checked: type[_Checked]
 
     def __init__(self, path: Path, packed: PackedRuns | None = None) -> None:
         self.path = path
@@ -71,6 +84,14 @@ class AnyRunFolder:
         return _parsed(self.text(phase), self.path / f"{phase}.json", model)
 
     @property
+    def plan(self) -> _Plan:
+        return self._read("plan", self._plan)
+
+    @property
+    def checked(self) -> _Checked:
+        return self._read("checked", self._checked)
+
+    @property
     def failed(self) -> Failed:
         return self._read("failed", Failed)
 
@@ -93,66 +114,46 @@ class AnyRunFolder:
         write_once(self.path / f"{_FILE_NAMES[type(record)]}.json", record)
 
 
-class RunFolder(AnyRunFolder):
+class RunFolder(AnyRunFolder[RunPlan, Checked]):
     """The folder of a run of load."""
 
     measurement = "measured"
-
-    @property
-    def plan(self) -> RunPlan:
-        return self._read("plan", RunPlan)
+    _plan, _checked = RunPlan, Checked
 
     @property
     def measured(self) -> Measured:
         return self._read("measured", Measured)
 
     @property
-    def checked(self) -> Checked:
-        return self._read("checked", Checked)
-
-    @property
     def events_path(self) -> Path:
         return self.path / "events.parquet"
 
 
-class HazardRunFolder(AnyRunFolder):
+class HazardRunFolder(AnyRunFolder[HazardPlan, HazardChecked]):
     """The folder of a hazard run."""
 
     measurement = "history"
-
-    @property
-    def plan(self) -> HazardPlan:
-        return self._read("plan", HazardPlan)
+    _plan, _checked = HazardPlan, HazardChecked
 
     @property
     def history(self) -> HazardHistory:
         return self._read("history", HazardHistory)
 
-    @property
-    def checked(self) -> HazardChecked:
-        return self._read("checked", HazardChecked)
 
-
-_FILE_NAMES: dict[type[BaseModel], str] = {
-    RunPlan: "plan",
-    Measured: "measured",
-    Checked: "checked",
-    HazardPlan: "plan",
-    HazardHistory: "history",
-    HazardChecked: "checked",
-    Failed: "failed",
-}
-_CampaignRecord = TypeVar("_CampaignRecord", Campaign, HazardCampaign)
+_Campaign = TypeVar("_Campaign", Campaign, HazardCampaign)
 _Run = TypeVar("_Run", RunFolder, HazardRunFolder)
-_Plan = RunPlan | HazardPlan
 
 
-class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
+class AnyCampaignFolder(Generic[_Campaign, _Run]):
     """One campaign's folder."""
 
     plan_file: ClassVar[str]
     latest: ClassVar[str]  # the link to the newest campaign of the kind
-    _record: type[_CampaignRecord]
+    title: ClassVar[str]  # of the kind, in a message
+    command: ClassVar[str]  # that makes campaigns of the kind
+    for_example: ClassVar[str]  # arguments for that command
+    shown_by: ClassVar[str]  # the command that shows a finished campaign, up to its name
+    _record: type[_Campaign]
     _run: type[_Run]
 
     def __init__(self, path: Path) -> None:
@@ -160,17 +161,22 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
         self._packed = PackedRuns(path / RUNS_FILE)
 
     @property
-    def campaign(self) -> _CampaignRecord:
+    def campaign(self) -> _Campaign:
         return _read(self.path / self.plan_file, self._record)
 
     @property
     def environment(self) -> Environment:
         return _read(self.path / "environment.json", Environment)
 
+    @classmethod
+    def to_resume(cls, campaign_id: str) -> str:
+        """The command that goes on with a campaign of this kind."""
+        return f"{cls.command} --resume {campaign_id}"
+
     def run(self, run_id: str) -> _Run:
         return self._run(self.path / run_id, self._packed)
 
-    def start_run(self, plan: _Plan) -> _Run:
+    def start_run(self, plan: RunPlan | HazardPlan) -> _Run:
         """Make the run's folder and write its plan: from here on an interruption is visible."""
         folder = self.run(plan.run_id)
         with _told(folder.path):
@@ -178,12 +184,12 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
         folder.write(plan)
         return folder
 
-    def state_of(self, plan: _Plan) -> RunState | None:
+    def state_of(self, plan: RunPlan | HazardPlan) -> RunState | None:
         """How far a planned run came; None when it was never started."""
         folder = self.run(plan.run_id)
         return folder.state if folder.path.exists() or folder.has("plan") else None
 
-    def set_aside(self, plan: _Plan) -> Path:
+    def set_aside(self, plan: RunPlan | HazardPlan) -> Path:
         """Rename the folder of a run without a measurement, so that its id is free again; returns its new place.
 
         Nothing is deleted: what an interrupted run had written may tell why. Raises StoreError for a run that has a
@@ -237,11 +243,13 @@ class _AnyCampaignFolder(Generic[_CampaignRecord, _Run]):
                 yield folder
 
 
-class CampaignFolder(_AnyCampaignFolder[Campaign, RunFolder]):
+class CampaignFolder(AnyCampaignFolder[Campaign, RunFolder]):
     """The folder of a campaign of load."""
 
     plan_file = "campaign.json"
     latest = "latest"
+    title = "campaign"
+    command, for_example, shown_by = "lockbench run", "--quick", "lockbench report --campaign"
     _record = Campaign
     _run = RunFolder
 
@@ -262,16 +270,18 @@ class CampaignFolder(_AnyCampaignFolder[Campaign, RunFolder]):
         return tuple(_read(path, Added) for path in itertools.takewhile(Path.exists, paths))
 
 
-class HazardFolder(_AnyCampaignFolder[HazardCampaign, HazardRunFolder]):
+class HazardFolder(AnyCampaignFolder[HazardCampaign, HazardRunFolder]):
     """The folder of a hazard campaign."""
 
     plan_file = "hazards.json"
     latest = "latest-hazards"
+    title = "hazard campaign"
+    command, for_example, shown_by = "lockbench hazard run", "all", "lockbench report --hazards"
     _record = HazardCampaign
     _run = HazardRunFolder
 
 
-_Folder = TypeVar("_Folder", CampaignFolder, HazardFolder)
+_Folder = TypeVar("_Folder", bound=AnyCampaignFolder[Any, Any])
 _LINKS = (CampaignFolder.latest, HazardFolder.latest)
 _RESERVED = frozenset({*_LINKS, REFERENCE, NO_HAZARDS})  # in each place where a campaign is named, these mean another
 
@@ -294,14 +304,6 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()  # load processes work in folders of their own
 
-    def start_campaign(self, campaign: Campaign, environment: Environment) -> CampaignFolder:
-        """Make the campaign's folder, write its plan and environment, and point `latest` at it."""
-        return self._start(CampaignFolder, campaign, environment)
-
-    def start_hazards(self, campaign: HazardCampaign, environment: Environment) -> HazardFolder:
-        """The same for a hazard campaign; `latest-hazards` points at it."""
-        return self._start(HazardFolder, campaign, environment)
-
     def require_room(self, campaign_id: str) -> None:
         """Raise StoreError when no campaign of this name can be started here. Nothing is left there.
 
@@ -323,7 +325,8 @@ class Store:
                     f"{self.root / link} stands where the link to the newest campaign belongs: give it another name"
                 )
 
-    def _start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
+    def start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
+        """Make the campaign's folder, write its plan and environment, and point the kind's latest link at it."""
         self.require_room(campaign.campaign_id)
         path = self.root / campaign.campaign_id
         with _told(self.root):
@@ -343,22 +346,16 @@ class Store:
             aside.symlink_to(campaign_id)
             aside.replace(self.root / link)
 
-    def open(self, campaign_id: str = CampaignFolder.latest) -> CampaignFolder:
-        """A campaign by name; `latest` is the one started last. Raises StoreError with the names that exist."""
-        return self._open(CampaignFolder, campaign_id, "lockbench run --quick")
-
-    def open_hazards(self, campaign_id: str = HazardFolder.latest) -> HazardFolder:
-        """A hazard campaign by name; `latest-hazards` is the one started last. Raises StoreError as `open` does."""
-        return self._open(HazardFolder, campaign_id, "lockbench hazard run all")
-
-    def _open(self, kind: type[_Folder], campaign_id: str, how_to_make_one: str) -> _Folder:
+    def open(self, kind: type[_Folder], campaign_id: str | None = None) -> _Folder:
+        """A campaign by name, the one started last without a name. Raises StoreError with the names that exist."""
+        campaign_id = kind.latest if campaign_id is None else campaign_id
         path = self.root / campaign_id
         if not is_file(path / kind.plan_file):
-            names = ", ".join(sorted(self.names(kind))) or f"none yet; `{how_to_make_one}` makes one"
+            names = ", ".join(sorted(self.names(kind))) or f"none yet; `{kind.command} {kind.for_example}` makes one"
             raise StoreError(f"no campaign {campaign_id!r} in {self.root}: there is {names}")
         return kind(path.resolve())
 
-    def names(self, kind: type[CampaignFolder] | type[HazardFolder] = CampaignFolder) -> Iterator[str]:
+    def names(self, kind: type[AnyCampaignFolder[Any, Any]]) -> Iterator[str]:
         """Names of all campaigns of a kind."""
         try:
             paths = list(self.root.iterdir())

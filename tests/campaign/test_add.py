@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.campaign import add
-from bench.campaign.add import add_to_campaign, runs_to_add
+from bench.campaign import add, carrying_out
+from bench.campaign.add import runs_to_add
+from bench.campaign.load_runs import LoadRuns
 from bench.campaign.modes import choose_systems
-from bench.campaign.resume import CannotResume
+from bench.campaign.same_experiment import CannotResume
 from bench.records.schema import RunState
 from tests import campaigns
 from tests.campaign.test_resume import Attempt, World, finished, world
@@ -15,7 +16,7 @@ from tests.campaign.test_resume import Attempt, World, finished, world
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(add, "capture_environment", lambda *_: campaigns.environment())
+    monkeypatch.setattr(carrying_out, "capture_environment", lambda *_: campaigns.environment())
     with world([]) as found:
         yield found
 
@@ -25,7 +26,7 @@ def test_added_runs_go_on_where_the_plan_ends(made: World) -> None:
     before = finished(folder)
     planned = folder.campaign.runs
     more = runs_to_add(folder.campaign, choose_systems(["null"]), ["uncontended", "contended"], 2)
-    add_to_campaign(folder, more, made.supervisor)
+    carrying_out.add(LoadRuns(made.supervisor), folder, more)
     together = folder.campaign.runs
     assert together[: len(planned)] == planned
     assert [run.position for run in together] == list(range(len(planned) + 4))
@@ -43,7 +44,7 @@ def test_an_addition_that_was_interrupted_is_gone_on_with(made: World) -> None:
     folder = made.start(repetitions=1)
     made.script = [Attempt.FINISHED, Attempt.KILLED]
     more = runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 3)
-    made._until_killed(lambda: add_to_campaign(folder, more, made.supervisor))
+    made._until_killed(lambda: carrying_out.add(LoadRuns(made.supervisor), folder, more))
     made.go_on(folder)
     assert {folder.state_of(run) for run in folder.campaign.runs} == {RunState.CHECKED}
     assert len(folder.campaign.runs) == 2 + 3
@@ -65,8 +66,8 @@ def test_a_campaign_that_does_not_say_by_which_code_gets_no_more_runs(made: Worl
 def test_the_machine_must_be_the_same(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made.start(repetitions=1)
     other = campaigns.environment().model_copy(update={"kernel": "another"})
-    monkeypatch.setattr(add, "capture_environment", lambda *_: other)
+    monkeypatch.setattr(carrying_out, "capture_environment", lambda *_: other)
     more = runs_to_add(folder.campaign, choose_systems(["null"]), ["contended"], 1)
     with pytest.raises(CannotResume, match=r"kernel 6\.1\.0-synthetic then, another now"):
-        add_to_campaign(folder, more, made.supervisor)
+        carrying_out.add(LoadRuns(made.supervisor), folder, more)
     assert folder.additions() == ()

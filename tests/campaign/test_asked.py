@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.campaign.asked import BY_OPTION, CELLS_AT_MOST, BadWorkload, by_options
-from bench.campaign.modes import MODES, QUICK, WORKLOADS, Asked, Mode, choose_systems, plan_runs, workload_of
+from bench.campaign.load_plans import plan_runs
+from bench.campaign.modes import MODES, QUICK, WORKLOADS, Asked, Mode, choose_systems, workload_of
 from bench.errors import LockbenchError
 from bench.records.workload import Workload
 from bench.systems.registry import system

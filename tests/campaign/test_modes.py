@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.campaign.load_plans import plan_runs
 from bench.campaign.modes import (
     FULL,
     MODES,
@@ -13,7 +14,6 @@ from bench.campaign.modes import (
     Mode,
     choose_systems,
     choose_workloads,
-    plan_runs,
     workload_of,
 )
 from bench.campaign.warming import ROUNDS_AT_ONCE

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.campaign import readiness as module
-from bench.campaign.execute import new_campaign
+from bench.campaign.load_plans import new_campaign
 from bench.campaign.readiness import Readiness, readiness
 from bench.records.schema import WarmUp
 from bench.records.store import CampaignFolder, Store
@@ -61,7 +61,7 @@ def warmings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def folder_of(root: Path, pinned: bool, *systems: str) -> CampaignFolder:
     runs = campaigns.plans(systems=systems, workloads=["uncontended"], repetitions=1)
-    return Store(root).start_campaign(new_campaign("quick", 1, runs, pinned), campaigns.environment())
+    return Store(root).start(CampaignFolder, new_campaign("quick", 1, runs, pinned), campaigns.environment())
 
 
 def test_a_set_is_warmed_up_once_and_again_when_it_was_started_anew(

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.campaign import execute, resume
-from bench.campaign.execute import CampaignIncomplete, new_campaign, run_campaign
-from bench.campaign.modes import QUICK, choose_systems, plan_runs
-from bench.campaign.resume import CannotResume, resume_campaign, told_by_servers, what_is_left
+from bench.campaign import carrying_out, load_plans, load_runs, same_experiment
+from bench.campaign.carrying_out import CampaignIncomplete, resume, start, what_is_left
+from bench.campaign.load_plans import new_campaign, plan_runs
+from bench.campaign.load_runs import LoadRuns, what_must_agree
+from bench.campaign.modes import QUICK, choose_systems
+from bench.campaign.same_experiment import CannotResume, refuse_other_facts
 from bench.load.events import write_events
 from bench.load.rows import COLUMNS
 from bench.load.runner import LoadFailed, facts_of, where
@@ -75,11 +77,11 @@ class World:
 
     def start(self, repetitions: int = 2) -> CampaignFolder:
         runs = plan_runs("c", choose_systems(["null", "memory"]), ["uncontended"], QUICK, repetitions, seed=1)
-        self._until_killed(lambda: run_campaign(new_campaign("quick", 1, runs), self.store, self.supervisor))
-        return self.store.open("c")
+        self._until_killed(lambda: start(LoadRuns(self.supervisor), new_campaign("quick", 1, runs), self.store))
+        return self.store.open(CampaignFolder, "c")
 
     def go_on(self, folder: CampaignFolder) -> None:
-        self._until_killed(lambda: resume_campaign(folder, self.supervisor))
+        self._until_killed(lambda: resume(LoadRuns(self.supervisor), folder))
 
     @staticmethod
     def _until_killed(work: Callable[[], object]) -> None:
@@ -93,10 +95,10 @@ class World:
 def world(script: list[Attempt]) -> Iterator[World]:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         made = World(Path(folder), script)
-        patch.setattr(execute, "run_load", made.load)
-        patch.setattr(execute, "check_run", made.check)
-        for module in (execute, resume):
-            patch.setattr(module, "capture_environment", lambda *_: campaigns.environment())
+        patch.setattr(load_runs, "run_load", made.load)
+        patch.setattr(load_runs, "check_run", made.check)
+        patch.setattr(carrying_out, "capture_environment", lambda *_: campaigns.environment())
+        for module in (load_plans, same_experiment):
             patch.setattr(module, "git_commit", lambda: "0123456789ab")
         yield made
 
@@ -135,7 +137,7 @@ def test_a_campaign_ends_with_the_planned_runs_whatever_happens(script: list[Att
         logs = sorted((folder.path / name / "log.txt").read_text() for name in aside)
         assert len(set(logs)) == len(without)
         with pytest.raises(CannotResume, match=r"campaign c is complete, all 4 runs.*lockbench report --campaign c"):
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
 
 
 def test_each_time_it_goes_on_is_recorded() -> None:
@@ -180,11 +182,11 @@ def test_unreadable_events_are_one_message_and_the_measurement_stays() -> None:
         def broken(*_: object) -> Checked:
             raise ValueError("no Parquet")
 
-        patch.setattr(execute, "check_run", broken)
+        patch.setattr(load_runs, "check_run", broken)
         with pytest.raises(
             StoreError, match=r"events\.parquet cannot be read: no Parquet.*Rename memory-uncontended-01"
         ):
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
         assert run.state is RunState.MEASURED
 
 
@@ -202,7 +204,7 @@ def test_another_lockbench_is_refused_before_anything_is_changed(field: str) -> 
         record = folder.campaign.model_copy(update={field: recorded})
         (folder.path / "campaign.json").write_text(record.model_dump_json())
         with pytest.raises(CannotResume, match=told) as refused:
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
         assert "start a new campaign" in str(refused.value)
         assert folder.attempts_aside() == ()
         assert folder.resumptions() == ()
@@ -214,7 +216,7 @@ def test_another_schema_is_refused_with_what_to_do() -> None:
         text = (folder.path / "campaign.json").read_text()
         (folder.path / "campaign.json").write_text(text.replace('"schema_version": 1', '"schema_version": 2', 1))
         with pytest.raises(StoreError, match=r"schema version 2; this lockbench reads 1.*measure again"):
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
 
 
 @pytest.mark.parametrize(
@@ -229,9 +231,9 @@ def test_another_schema_is_refused_with_what_to_do() -> None:
 def test_another_machine_is_refused(changes: dict[str, object], told: str) -> None:
     with world([Attempt.KILLED]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
-        patch.setattr(resume, "capture_environment", lambda *_: campaigns.environment().model_copy(update=changes))
+        patch.setattr(carrying_out, "capture_environment", lambda *_: campaigns.environment().model_copy(update=changes))
         with pytest.raises(CannotResume, match=told):
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
         assert folder.resumptions() == ()
 
 
@@ -244,7 +246,7 @@ def test_what_is_measured_anew_each_time_may_differ() -> None:
     }
     with world([Attempt.FINISHED, Attempt.KILLED]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
-        patch.setattr(resume, "capture_environment", lambda *_: campaigns.environment().model_copy(update=now))
+        patch.setattr(carrying_out, "capture_environment", lambda *_: campaigns.environment().model_copy(update=now))
         made.go_on(folder)
         assert what_is_complete(folder)
 
@@ -266,13 +268,13 @@ def what_is_complete(folder: CampaignFolder) -> bool:
 )
 def test_other_servers_are_refused(change: dict[str, object], told: str) -> None:
     facts = Facts(version="7.0", identity="a", durability={"appendonly": "no", "role": "leader"}, nodes=1)
-    before = told_by_servers("native", "", facts)
+    before = what_must_agree("native", "", facts)
     same = facts.model_copy(update={"identity": "b", "durability": {"appendonly": "no", "role": "follower"}})
-    resume.refuse_other_facts("c", "Redis", before, told_by_servers("native", "", same))
+    refuse_other_facts("c", "Redis", before, what_must_agree("native", "", same))
     with pytest.raises(CannotResume, match=rf"because Redis changed: {told}"):
-        resume.refuse_other_facts("c", "Redis", before, told_by_servers("native", "", facts.model_copy(update=change)))
+        refuse_other_facts("c", "Redis", before, what_must_agree("native", "", facts.model_copy(update=change)))
     with pytest.raises(CannotResume, match="source native then, compose now"):
-        resume.refuse_other_facts("c", "Redis", before, told_by_servers("compose", "", facts))
+        refuse_other_facts("c", "Redis", before, what_must_agree("compose", "", facts))
 
 
 def test_servers_are_compared_with_what_the_finished_runs_recorded() -> None:
@@ -281,7 +283,7 @@ def test_servers_are_compared_with_what_the_finished_runs_recorded() -> None:
         made.forged_facts = True
         folder = made.start()
         with pytest.raises(CannotResume, match=r"version 7\.0\.15 then, .* now") as refused:
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
         assert "source native then, none now" in str(refused.value)
         assert folder.attempts_aside() == ()
 
@@ -291,22 +293,22 @@ def test_a_plan_alone_cannot_go_on() -> None:
         folder = made.start()
         (folder.path / "environment.json").unlink()
         with pytest.raises(CannotResume, match=r"interrupted before its first run\. Start it again"):
-            resume_campaign(folder, made.supervisor)
+            resume(LoadRuns(made.supervisor), folder)
 
 
 def test_two_at_once_do_not_meet_in_one_campaign() -> None:
     with world([Attempt.KILLED]) as made:
         folder = made.start()
         with folder.held(), pytest.raises(StoreError, match=r"another lockbench is measuring .*: wait for its end"):
-            resume_campaign(folder, Supervisor(made.root / "another home"))
+            resume(LoadRuns(Supervisor(made.root / "another home")), folder)
 
 
 def test_a_failure_tells_how_to_go_on() -> None:
     with world([Attempt.FAILED]) as made:
         runs = plan_runs("c", choose_systems(["null"]), ["uncontended"], QUICK, 2, seed=1)
         with pytest.raises(CampaignIncomplete, match=r"1 of 2 runs .* `lockbench run --resume c`"):
-            run_campaign(new_campaign("quick", 1, runs), made.store, made.supervisor)
-        folder = made.store.open("c")
+            start(LoadRuns(made.supervisor), new_campaign("quick", 1, runs), made.store)
+        folder = made.store.open(CampaignFolder, "c")
         assert folder.run(runs[0].run_id).failed == Failed(phase="load", reason="planted")
         made.go_on(folder)
         assert folder.attempts_aside() == ("null-uncontended-01.failed-1",)

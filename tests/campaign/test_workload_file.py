@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.campaign.asked import BadWorkload
-from bench.campaign.modes import QUICK, choose_systems, plan_runs
+from bench.campaign.load_plans import plan_runs
+from bench.campaign.modes import QUICK, choose_systems
 from bench.campaign.workload_file import WorkloadFile, read_workload_file
 
 EXAMPLE = Path(__file__).parents[2] / "docs/workload.yaml"

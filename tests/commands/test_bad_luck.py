@@ -53,7 +53,7 @@ def until(seen: Callable[[], bool], within_s: float = 60) -> None:
 
 
 def campaign_of(folder: Path) -> CampaignFolder:
-    return Store(folder / "runs").open("c")
+    return Store(folder / "runs").open(CampaignFolder, "c")
 
 
 def states(folder: Path) -> list[RunState]:

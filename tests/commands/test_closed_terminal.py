@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench.records.schema import RunState
-from bench.records.store import Store
+from bench.records.store import CampaignFolder, Store
 from bench.servers.ports import free_ports
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import default_in_children, ended_within, running_in
@@ -93,7 +93,7 @@ def test_nothing_is_left(tmp_path: Path, name: str) -> None:
         assert process.wait(60) == 128 + signal.SIGHUP
         assert not [one.info["cmdline"] for one in running_in(tmp_path)]
     if name == "run":
-        states = [run.state for run in Store(tmp_path / "runs").open("c").runs()]
+        states = [run.state for run in Store(tmp_path / "runs").open(CampaignFolder, "c").runs()]
         assert set(states) <= {RunState.CHECKED, RunState.INTERRUPTED}
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.campaign.hazard_execute import run_hazards
+from bench.campaign.carrying_out import start
 from bench.campaign.hazard_plans import choose_scenarios, plan_hazards
+from bench.campaign.hazard_runs import HazardRuns
 from bench.records.store import Store
 from bench.servers.supervisor import Supervisor
 from tests.judge.records import counted
@@ -21,7 +22,7 @@ SCENARIOS = ("fence-gap", "late-on-the-wire", "cable-pulled")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("judged")
     campaign = plan_hazards("judged", choose_scenarios(SCENARIOS), ["redis"], "quick", 2, 1)
-    return run_hazards(campaign, Store(root / "runs"), Supervisor(root / "home")).path
+    return start(HazardRuns(Supervisor(root / "home")), campaign, Store(root / "runs")).path
 
 
 def test_every_printed_count_is_the_judges(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.campaign.modes import QUICK, choose_systems, plan_runs
+from bench.campaign.load_plans import plan_runs
+from bench.campaign.modes import QUICK, choose_systems
 from bench.records import store as store_module
 from bench.records.schema import Campaign, Environment, Failed, Resumed, RunState, Workload
-from bench.records.store import Store, StoreError, write_atomically
+from bench.records.store import CampaignFolder, Store, StoreError, write_atomically
 
 ENVIRONMENT = Environment(
     cpu_model="test", cpu_count=2, memory_bytes=1, kernel="test", governor="unknown", operating_system="test",
@@ -30,14 +31,14 @@ def campaign(name: str = "one") -> Campaign:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     written = campaign()
-    folder = Store(tmp_path).start_campaign(written, ENVIRONMENT)
-    assert Store(tmp_path).open().campaign == written
+    folder = Store(tmp_path).start(CampaignFolder, written, ENVIRONMENT)
+    assert Store(tmp_path).open(CampaignFolder).campaign == written
     assert folder.environment == ENVIRONMENT
     assert list(folder.runs()) == []
 
 
 def test_states_follow_the_files(tmp_path: Path) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     first, second = folder.campaign.runs[:2]
     interrupted = folder.start_run(first)
     folder.start_run(second).write(Failed(phase="load", reason="redis stopped answering"))
@@ -46,7 +47,7 @@ def test_states_follow_the_files(tmp_path: Path) -> None:
 
 
 def test_a_finished_phase_is_never_written_again(tmp_path: Path) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     run = folder.start_run(folder.campaign.runs[0])
     with pytest.raises(StoreError, match="never written again"):
         run.write(run.plan)
@@ -56,31 +57,31 @@ def test_a_finished_phase_is_never_written_again(tmp_path: Path) -> None:
 
 def test_latest_points_at_the_newest(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.start_campaign(campaign("one"), ENVIRONMENT)
-    store.start_campaign(campaign("two"), ENVIRONMENT)
-    assert store.open().campaign.campaign_id == "two"
-    assert store.open("one").campaign.campaign_id == "one"
-    assert sorted(store.names()) == ["one", "two"]
+    store.start(CampaignFolder, campaign("one"), ENVIRONMENT)
+    store.start(CampaignFolder, campaign("two"), ENVIRONMENT)
+    assert store.open(CampaignFolder).campaign.campaign_id == "two"
+    assert store.open(CampaignFolder, "one").campaign.campaign_id == "one"
+    assert sorted(store.names(CampaignFolder)) == ["one", "two"]
 
 
 def test_a_second_campaign_of_one_name_is_refused(tmp_path: Path) -> None:
-    Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     with pytest.raises(StoreError, match="--name"):
-        Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+        Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
 
 
 @pytest.mark.parametrize("name", ["", "../elsewhere", "a/b", ".hidden", "x" * 200])
 def test_a_name_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot name a campaign"):
-        Store(tmp_path).start_campaign(campaign(name), ENVIRONMENT)
+        Store(tmp_path).start(CampaignFolder, campaign(name), ENVIRONMENT)
 
 
 def test_an_unknown_campaign_names_those_that_exist(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="lockbench run --quick"):
-        Store(tmp_path).open()
-    Store(tmp_path).start_campaign(campaign("one"), ENVIRONMENT)
+        Store(tmp_path).open(CampaignFolder)
+    Store(tmp_path).start(CampaignFolder, campaign("one"), ENVIRONMENT)
     with pytest.raises(StoreError, match="there is one"):
-        Store(tmp_path).open("two")
+        Store(tmp_path).open(CampaignFolder, "two")
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
@@ -100,7 +101,7 @@ def test_a_full_or_unwritable_disk_leaves_no_half_file(
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema_version": 1}', '{"schema_version": 99}'])
 def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     (folder.path / "environment.json").write_text(text)
     with pytest.raises(StoreError, match=r"environment\.json (is damaged|has schema version)"):
         _ = folder.environment
@@ -108,7 +109,7 @@ def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("reason", [None, Failed(phase="load", reason="redis stopped answering")])
 def test_a_run_without_a_measurement_is_set_aside_and_kept(tmp_path: Path, reason: Failed | None) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     plan = folder.campaign.runs[0]
     state = "interrupted" if reason is None else "failed"
     assert folder.state_of(plan) is None
@@ -131,7 +132,7 @@ def test_a_run_without_a_measurement_is_set_aside_and_kept(tmp_path: Path, reaso
 
 @pytest.mark.parametrize("name", ["measured.json", "checked.json"])
 def test_a_run_that_has_a_measurement_is_never_set_aside(tmp_path: Path, name: str) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     run = folder.start_run(folder.campaign.runs[0])
     (run.path / name).write_text("{}")
     with pytest.raises(StoreError, match="never set aside"):
@@ -140,7 +141,7 @@ def test_a_run_that_has_a_measurement_is_never_set_aside(tmp_path: Path, name: s
 
 
 def test_each_resumption_is_a_file_of_its_own(tmp_path: Path) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     records = [Resumed(resumed_at=f"2026-01-0{day}T00:00:00+00:00", environment=ENVIRONMENT) for day in (1, 2)]
     for record in records:
         folder.write_resumed(record)
@@ -149,7 +150,7 @@ def test_each_resumption_is_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def test_only_one_process_adds_runs_to_a_campaign(tmp_path: Path) -> None:
-    folder = Store(tmp_path).start_campaign(campaign(), ENVIRONMENT)
+    folder = Store(tmp_path).start(CampaignFolder, campaign(), ENVIRONMENT)
     with folder.held(), pytest.raises(StoreError, match="another lockbench is measuring"), folder.held():
         pass
     with folder.held():

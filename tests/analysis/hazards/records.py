@@ -259,7 +259,7 @@ def campaign(plans: object) -> HazardCampaign:
 
 def start(root: Path, *plans: HazardPlan) -> HazardFolder:
     """An empty campaign on disk."""
-    return Store(root).start_hazards(campaign(plans), environment())
+    return Store(root).start(HazardFolder, campaign(plans), environment())
 
 
 def add_run(

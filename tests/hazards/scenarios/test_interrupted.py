@@ -63,7 +63,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
 
 
 def folder_of(path: Path) -> HazardFolder:
-    return Store(path / "runs").open_hazards("c")
+    return Store(path / "runs").open(HazardFolder, "c")
 
 
 def states(path: Path) -> set[RunState | None]:

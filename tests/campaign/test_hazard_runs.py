@@ -8,14 +8,15 @@ from typing import TextIO
 
 import pytest
 
-from bench.campaign import hazard_execute
-from bench.campaign.hazard_execute import HazardsIncomplete, run_hazards
+from bench.campaign import hazard_runs
+from bench.campaign.carrying_out import CampaignIncomplete, start
+from bench.campaign.hazard_runs import HazardRuns
 from bench.errors import LockbenchError
 from bench.hazards.lab.lab import Lab
 from bench.hazards.scenario import Scenario
 from bench.records.hazards import HazardCampaign, HazardHistory, HazardPlan, Trial, Write
 from bench.records.schema import RunState
-from bench.records.store import Store, StoreError
+from bench.records.store import HazardFolder, Store, StoreError
 from bench.servers.supervisor import Supervisor
 
 EMPTY = HazardHistory(started_at="2026-01-01T00:00:00+00:00", trials=(), facts=None, source="none")
@@ -56,7 +57,7 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome) -> d
         print(plan.run_id, file=log)
         return left.pop(0)()
 
-    monkeypatch.setattr(hazard_execute, "carry_out", carried_out)
+    monkeypatch.setattr(hazard_runs, "carry_out", carried_out)
     plans = tuple(
         HazardPlan(
             campaign_id="c",
@@ -79,12 +80,12 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome) -> d
         git_commit="0",
         runs=plans,
     )
-    run_hazards(campaign, Store(folder / "runs"), Supervisor(folder / "home"))
+    start(HazardRuns(Supervisor(folder / "home")), campaign, Store(folder / "runs"))
     return states(folder)
 
 
 def states(folder: Path) -> dict[str, RunState | None]:
-    campaign = Store(folder / "runs").open_hazards("c")
+    campaign = Store(folder / "runs").open(HazardFolder, "c")
     return {plan.run_id: campaign.state_of(plan) for plan in campaign.campaign.runs}
 
 
@@ -98,7 +99,7 @@ def raising(failure: Exception) -> Outcome:
 def test_a_run_that_fails_is_told_at_the_end_and_the_others_are_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(HazardsIncomplete, match=r"1 of 3 runs have no findings.*run-0: no stage.*--resume c"):
+    with pytest.raises(CampaignIncomplete, match=r"1 of 3 runs have no findings.*run-0: no stage.*--resume c"):
         play(tmp_path, monkeypatch, raising(LockbenchError("no stage")), lambda: EMPTY, lambda: EMPTY)
     assert states(tmp_path) == {
         "run-0": RunState.FAILED,
@@ -111,7 +112,7 @@ def test_a_history_that_contradicts_itself_is_kept_and_counted_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = EMPTY.model_copy(update={"trials": (CONTRADICTS,)})
-    with pytest.raises(HazardsIncomplete, match=r"the history contradicts itself: .*nobody was told of"):
+    with pytest.raises(CampaignIncomplete, match=r"the history contradicts itself: .*nobody was told of"):
         play(tmp_path, monkeypatch, lambda: broken, lambda: EMPTY)
     assert states(tmp_path) == {"run-0": RunState.MEASURED, "run-1": RunState.CHECKED}
 
