@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Response, jsonify, make_response, request
 from flask_login import current_user
@@ -28,12 +28,9 @@ from locust.web import WebUI
 
 from bench.load.bounds import SPAWN_RATE_PER_S, number, run_time_s, whole
 from bench.load.endpoints import check_served
+from bench.load.load_test import LoadTest
 from bench.load.options import BadOptions
 
-if TYPE_CHECKING:
-    from bench.load.wiring import Wiring
-
-HOST = "each system's own servers (lockbench status)"  # Locust's page wants a host; ours come from the supervisor
 _LOCUSTS_OWN = ("user_count", "spawn_rate", "run_time", "host", "profile")
 _OF_THE_PICKER = ("user_classes", "shape_class")
 _REPEATED = "user_classes"  # the one field that may be sent several times
@@ -47,9 +44,9 @@ _log = logging.getLogger("lockbench")
 class Form:
     """The checks of one page's form, and what the page is told to show in it."""
 
-    def __init__(self, wiring: "Wiring", web_ui: WebUI) -> None:
-        self._wiring = wiring
-        self._environment: Environment = wiring.environment
+    def __init__(self, test: LoadTest, web_ui: WebUI) -> None:
+        self._test = test
+        self._environment: Environment = test.environment
         self._web_ui = web_ui
         app: Any = web_ui.app
         app.config["MAX_CONTENT_LENGTH"] = _REQUEST_BYTES_AT_MOST
@@ -66,7 +63,7 @@ class Form:
         """
         fill()
         current = vars(self._environment.parsed_options)
-        self._web_ui.template_args["lockbench_notice"] = self._wiring.side_by_side()
+        self._web_ui.template_args["lockbench_notice"] = self._test.side_by_side()
         self._web_ui.template_args["extra_options"] = {
             name: {**option, "default_value": current[name]} for name, option in self._options().items()
         }
@@ -74,7 +71,7 @@ class Form:
     def _options(self) -> dict[str, dict[str, Any]]:
         """The options that the form shows; `system` only where a class can follow it."""
         options = ui_extra_args_dict()
-        if not any(self._wiring.follows_system(cls) for cls in self._choosable().values()):
+        if not any(self._test.follows_system(cls) for cls in self._choosable().values()):
             options.pop("system", None)
         return options
 
@@ -138,8 +135,8 @@ class Form:
             if self._web_ui.userclass_picker_is_active and not self._runs:
                 mistakes.append("User class: choose one")
         try:
-            self._wiring.check_host(form.get("host"), classes)
-            settings, entries = self._wiring.check({**options, **form}, classes, system_shown="system" in form)
+            self._test.check_host(form.get("host"), classes)
+            settings, entries = self._test.check({**options, **form}, classes, system_shown="system" in form)
         except BadOptions as wrong:
             raise BadOptions("; ".join([*mistakes, str(wrong)])) from None
         if mistakes:
@@ -167,7 +164,7 @@ class Form:
         for name, text in {**needed, **form}.items():
             try:
                 if name == "user_count":
-                    whole(1, self._wiring.clients_at_most())(text)
+                    whole(1, self._test.clients_at_most())(text)
                 elif name == "spawn_rate":
                     number(*SPAWN_RATE_PER_S)(text)
                 elif name == "run_time" and text:
@@ -215,7 +212,7 @@ class Form:
             known = {"user_class_name", *cls.json()}
         except (ValueError, KeyError, TypeError):
             return self._refuse("no such user class", _BAD_REQUEST)
-        if self._wiring.is_ours(cls):
+        if self._test.is_ours(cls):
             return self._refuse(f"the settings of {cls.__name__} cannot be changed", _FORBIDDEN)
         stray = [f"{name[:80]}: {cls.__name__} has no such setting" for name in wanted if name not in known]
         return self._refuse("; ".join(stray), _BAD_REQUEST) if stray else None
@@ -224,7 +221,7 @@ class Form:
         """Where several classes were started, the page says what that does to their numbers."""
         if request.endpoint == "locust.swarm" and request.method == "POST" and response.status_code == 200:
             told = response.get_json()
-            notice = self._wiring.side_by_side() if told["success"] else ""
+            notice = self._test.side_by_side() if told["success"] else ""
             if notice:
                 response.set_data(json.dumps({**told, "notice": notice}))
         return response

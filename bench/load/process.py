@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from time import monotonic_ns, process_time_ns, time
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gevent
 from gevent.event import Event
@@ -51,6 +52,14 @@ _GIVE_UP_AFTER_NS = 2_000_000_000
 _GIVE_UP_FAILURES = 3
 _WATCH_INTERVAL_S = 0.25
 _LOOK_BEFORE_NS = 50_000_000  # a look at the machine takes milliseconds, which must not fall into the window
+
+
+PROCESSES: "WeakKeyDictionary[Environment, LoadProcess]" = WeakKeyDictionary()  # of the running tests
+
+
+def process_of(environment: Environment) -> "LoadProcess | None":
+    """The load process of the running test; None when its options were refused."""
+    return PROCESSES.get(environment)
 
 
 class LoadProcess:
@@ -310,7 +319,7 @@ class LoadProcess:
         return bounds_ms / 1e3
 
     def _only_recorder(self) -> Recorder:
-        (recorder,) = self.recorders.values()  # a fixed window takes one system, see `wiring`
+        (recorder,) = self.recorders.values()  # a fixed window takes one system, see `LoadTest.check`
         return recorder
 
     def _keep_rows(self, recorder: Recorder) -> None:

@@ -9,6 +9,7 @@ Answers that a system gives in good health, `busy` and `timeout`, have rows of t
 
 from bench.systems.base import Outcome
 
+HOST = "each system's own servers (lockbench status)"  # Locust's page wants a host; ours come from the supervisor
 FAILURES = frozenset({Outcome.LOST, Outcome.UNKNOWN, Outcome.ERROR})
 ACQUIRE_NAMES = {o: "acquire" if o is Outcome.ACQUIRED else f"acquire ({o})" for o in Outcome}
 RELEASE_NAMES = {o: "release" if o is Outcome.RELEASED else f"release ({o})" for o in Outcome}

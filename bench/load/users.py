@@ -23,13 +23,11 @@ from locust.exception import StopTest, StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
 from bench.load.climb import Climb
-from bench.load.form import HOST
 from bench.load.loop import Alarm, Turn
-from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess
+from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess, process_of
 from bench.load.recorder import Recorder
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
-from bench.load.shown import ACQUIRE_NAMES, FAILURES, RELEASE_NAMES
-from bench.load.wiring import process_of
+from bench.load.shown import ACQUIRE_NAMES, FAILURES, HOST, RELEASE_NAMES
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.registry import SYSTEMS, System, system
 

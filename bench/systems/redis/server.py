@@ -19,6 +19,7 @@ from bench.systems.identity import told_to
 from bench.systems.redis import clock, upkeep, view
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.refusals import ErrorReply
+from bench.systems.redis.replication import Replicas
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import ask, parse_info
 
@@ -111,9 +112,7 @@ class RedisServers(ServerSpec):
             self._await_log(node, wanted)
 
     def replication(self) -> Replication | None:
-        from bench.systems.redis import replication  # here, since it needs this module
-
-        return replication
+        return Replicas(ReplicaServers())
 
     def tell_time(self, node: Node, log_path: Path) -> ToldTime:
         return clock.tell(node)
@@ -173,3 +172,12 @@ class RedisServers(ServerSpec):
             return ask(node.host, node.port, *packed)
         except RedisError as failure:
             raise NotReady(f"{node.name} at {node.host}:{node.port}: {failure}") from failure
+
+
+class ReplicaServers(RedisServers):
+    """One more redis-server, to be made a replica of another. No set of any system."""
+
+    name: ClassVar[str] = "redis-replica"
+    title: ClassVar[str] = "Redis replica"
+    node_names: ClassVar[tuple[str, ...]] = ("redis-replica",)
+    compose_services: ClassVar[tuple[str, ...]] = ()

@@ -21,8 +21,7 @@ from bench.systems.wait import Wait
 from bench.systems.zookeeper.contenders import Contenders, Place, Refused, outcome_of
 from bench.systems.zookeeper.facts import read_facts
 from bench.systems.zookeeper.names import node_prefix, parent_path, predecessor, sequence_of
-from bench.systems.zookeeper.server import TICK_MS
-from bench.systems.zookeeper.session import Session
+from bench.systems.zookeeper.session import TICK_MS, Session
 
 
 class ZooKeeperLock(LockClient):

@@ -15,8 +15,9 @@ from bench.servers.surroundings import READ_BY_JAVA, environment_without
 from bench.systems.identity import told_to
 from bench.systems.zookeeper import clock, leader, link, upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
+from bench.systems.zookeeper.lock import ZooKeeperLock
+from bench.systems.zookeeper.session import TICK_MS
 
-TICK_MS = 200  # half of the shortest session a server grants; sessions expire on multiples of it
 HOME_VARIABLE = "LOCKBENCH_ZOOKEEPER_HOME"  # an unpacked Apache release, used instead of the Debian package
 _DEBIAN_JARS = Path("/usr/share/java")
 _ANSWER_WITHIN_S = 2.0
@@ -157,9 +158,6 @@ class ZooKeeperServers(ServerSpec):
         return f"myid={conf['serverId']} dataDir={conf['dataDir']}"
 
     def identify(self, endpoint: Endpoint) -> str:
-        # Not before it is needed: it imports this module.
-        from bench.systems.zookeeper.lock import ZooKeeperLock
-
         return told_to(ZooKeeperLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:

@@ -17,6 +17,8 @@ from bench.systems.base import ClientOptions
 from bench.systems.zookeeper.link import credentials, root_of
 from bench.systems.zookeeper.wire import Wire
 
+TICK_MS = 200  # half of the shortest session that our servers grant; sessions expire on multiples of it
+
 # kazoo warns of each lost connection. Our refusals say it too, so it is printed only where somebody set logging up.
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 

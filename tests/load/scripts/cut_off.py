@@ -11,8 +11,9 @@ from argparse import Namespace
 import gevent
 from locust.env import Environment
 
+from bench.load.process import process_of
 from bench.load.users import SelectedLockUser
-from bench.load.wiring import install, process_of
+from bench.load.wiring import install
 from bench.servers.endpoint import Endpoint
 from bench.systems.clock import SYSTEM_CLOCK
 from bench.systems.memory.store import store_at

@@ -1,0 +1,156 @@
+"""One test as Locust runs it: its options checked, its clients chosen, its load process started and ended."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from locust import User
+from locust.env import Environment
+from locust.runners import MasterRunner, WorkerRunner
+
+from bench.load.bounds import whole
+from bench.load.collector import Collector
+from bench.load.options import BadOptions, LoadSettings, default_of
+from bench.load.process import FAILED, ONLY_NODE, PROCESSES, LoadProcess, process_of
+from bench.load.shown import HOST
+from bench.load.users import LockUser, SelectedLockUser
+from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST
+from bench.systems.base import ClientOptions
+from bench.systems.registry import System, system
+
+# Added by the master to the options that Locust sends to its workers: names, separated by commas.
+_SYSTEMS = "lockbench_systems"
+_WORKERS = "lockbench_workers"
+
+
+class LoadTest:
+    """What belongs to one Locust environment: its collector (master or single process) and its load process."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.collector: Collector | None = None
+        self._own_stop_timeout = environment.stop_timeout == 0
+
+    @property
+    def process(self) -> LoadProcess | None:
+        """Of the running test; None in a master, and when the options were refused."""
+        return process_of(self.environment)
+
+    def start_test(self) -> None:
+        """Check the options and begin. The clients have not been made yet."""
+        self.end_test()
+        PROCESSES.pop(self.environment, None)
+        runner = self.environment.runner
+        is_worker = isinstance(runner, WorkerRunner)
+        try:
+            settings, entries = self.check(vars(self.environment.parsed_options))
+        except BadOptions as wrong:
+            if is_worker:
+                runner.send_message(FAILED, {"reason": str(wrong)})  # type: ignore[union-attr]
+            else:
+                self.collector = Collector(self.environment, None)
+                self.collector.fail(str(wrong))
+            return
+        if not is_worker:
+            self.collector = Collector(self.environment, settings)
+            self._give_time_to_stop(settings)
+        if isinstance(runner, MasterRunner):
+            # A worker has every class, and Locust tells it only with the users themselves which of them will run.
+            setattr(self.environment.parsed_options, _SYSTEMS, ",".join(entry.name for entry in entries))
+            setattr(self.environment.parsed_options, _WORKERS, ",".join(runner.clients))
+        else:
+            workers = [name for name in getattr(self.environment.parsed_options, _WORKERS, "").split(",") if name]
+            process = LoadProcess(self.environment, settings, entries, self._report_locally, workers)
+            PROCESSES[self.environment] = process
+            process.start()
+
+    def check(
+        self, options: dict[str, Any], classes: Sequence[type[User]] | None = None, system_shown: bool = False
+    ) -> tuple[LoadSettings, tuple[System, ...]]:
+        """The settings, and the systems that `classes` (by default the environment's) drive. Raises BadOptions.
+
+        `system_shown`: the system was named, also where it is the default, so it must be among those that are driven.
+        """
+        settings = LoadSettings.read(options)
+        driven = self.environment.user_classes if classes is None else classes
+        entries = {entry.name: entry for entry in self._entries(settings, options, driven)}
+        for entry in entries.values():
+            settings.fit(entry)
+        if settings.workload.measure_s and len(entries) != 1:
+            raise BadOptions(f"--measure-s: a fixed window takes one system, not {', '.join(entries)}")
+        chosen = system_shown or settings.system != default_of("system")
+        if chosen and entries and settings.system not in entries:
+            names = ", ".join(cls.__name__ for cls in driven)
+            raise BadOptions(f"--system: {names} drives {', '.join(entries)}, not {settings.system}")
+        return settings, tuple(entries.values())
+
+    def _entries(self, settings: LoadSettings, options: dict[str, Any], classes: Sequence[type[User]]) -> list[System]:
+        if isinstance(self.environment.runner, WorkerRunner):
+            return [system(name) for name in options.get(_SYSTEMS, "").split(",") if name]
+        return [cls.system_of(settings.system) for cls in classes if issubclass(cls, LockUser)]
+
+    def check_command_line(self) -> None:
+        """What Locust itself was told, as far as its parser could not judge it. Raises BadOptions."""
+        options: Any = self.environment.parsed_options
+        self.check_host(options.host, self.environment.user_classes)
+        if options.num_users is not None:
+            try:
+                whole(1, self.clients_at_most())(options.num_users)
+            except ValueError as mistake:
+                raise BadOptions(f"--users: {mistake}") from None
+
+    def check_host(self, host: str | None, classes: Sequence[type[User]]) -> None:
+        """Locust asks for a host, and our clients do not go there. Raises BadOptions."""
+        if host not in (None, "", HOST) and all(self.is_ours(cls) for cls in classes):
+            raise BadOptions("--host: not used here; the servers come from `lockbench up` or from lockbench.toml")
+
+    def clients_at_most(self) -> int:
+        """A bound on the number of clients: so many for each load process that there is, or is expected."""
+        runner, options = self.environment.runner, self.environment.parsed_options
+        processes = 1
+        if isinstance(runner, MasterRunner):
+            processes = max(runner.worker_count, options.expect_workers if options else 1)
+        return processes * CLIENTS_PER_PROCESS_AT_MOST
+
+    @staticmethod
+    def is_ours(cls: type[User]) -> bool:
+        """Is a class one of the bench's?"""
+        return issubclass(cls, LockUser)
+
+    @staticmethod
+    def follows_system(cls: type[User]) -> bool:
+        """Does a class drive the system that `--system` names?"""
+        return issubclass(cls, SelectedLockUser)
+
+    def side_by_side(self) -> str:
+        """A warning where several classes run in one test; else empty."""
+        names = [cls.__name__ for cls in self.environment.user_classes]
+        if len(names) < 2:
+            return ""
+        return (
+            f"{', '.join(names)} run side by side and share this generator and this machine: each one's numbers "
+            "include what the others cost. To compare systems, run one class at a time."
+        )
+
+    def _give_time_to_stop(self, settings: LoadSettings) -> None:
+        # Locust's default kills users in the middle of what they do. Unless the user chose a time, let every operation
+        # end: it is bounded by its timeout, its hold and a few calls. Locust waits no longer than the slowest operation
+        # needs.
+        if self._own_stop_timeout:
+            calls_ms = 2 * ClientOptions().call_timeout_ms
+            self.environment.stop_timeout = (settings.timeout_ms + settings.hold_ms + calls_ms) / 1e3
+
+    def _report_locally(self) -> None:
+        # In a worker the next report to the master carries the end, in one message with Locust's own statistics.
+        if self.collector is not None and self.process is not None:
+            self.collector.add(ONLY_NODE, self.process.report())
+
+    def end_test(self) -> None:
+        """The users are gone."""
+        if self.process is not None:
+            self.process.stop()
+
+    def reset(self) -> None:
+        """Forget what was counted, as Locust's button does."""
+        for part in (self.process, self.collector):
+            if part is not None:
+                part.reset()
