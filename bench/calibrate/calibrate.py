@@ -20,9 +20,9 @@ from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
 from bench.records.environment import capture_environment
 from bench.records.schema import Environment
+from bench.servers.running.state import exclusive
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Found, ServerSpec
-from bench.servers.state import exclusive
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import server_sets, system
 
 FLOOR_TARGET = 1.5

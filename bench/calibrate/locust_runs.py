@@ -18,7 +18,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.records.workload import UNCONTENDED, Workload
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 WINDOW_S = 1.5
 _WARMUP_S = 0.3

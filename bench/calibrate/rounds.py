@@ -14,7 +14,7 @@ from bench.calibrate.pgbench import Pgbench
 from bench.calibrate.redis_benchmark import ACQUIRE, RELEASE, SET, RedisBenchmark
 from bench.campaign.servers import server_view
 from bench.servers.counters import gained
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 # Those of the cost lines that no comparison measures on its way, and those whose server is asked where the time goes.
 _COST_ONLY = tuple(name for name in COST_MS if name not in ("redis", "postgres-row"))

@@ -25,7 +25,7 @@ from bench.records.environment import capture_environment
 from bench.records.hazards import HazardCampaign, HazardPlan
 from bench.records.schema import Added, Campaign, Environment, Failed, Resumed, RunPlan, RunState
 from bench.records.store import AnyCampaignFolder, CampaignFolder, Store, StoreError
-from bench.servers.state import exclusive
+from bench.servers.running.state import exclusive
 from bench.systems.registry import packages_of
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)

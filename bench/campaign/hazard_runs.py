@@ -15,8 +15,8 @@ from bench.hazards.run import carry_out, server_sets_of
 from bench.hazards.scenario import Scenario, load_scenario
 from bench.records.hazards import HazardHistory, HazardPlan
 from bench.records.store import HazardFolder, HazardRunFolder
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import every_server_set
 
 # Actors mostly sleep; what they cost is their start. More lanes than this on two cores, and the waits for a processor

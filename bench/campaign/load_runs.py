@@ -13,8 +13,8 @@ from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, where
 from bench.records.schema import Facts, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.servers.counters import gained
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import server_sets, system
 
 

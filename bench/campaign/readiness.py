@@ -9,9 +9,9 @@ from bench.campaign.servers import Progress
 from bench.campaign.warming import warm_up
 from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import CampaignFolder
-from bench.servers.pinning import Placement, pin, place, places
+from bench.servers.running.pinning import Placement, pin, place, places
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import system
 
 

@@ -12,7 +12,7 @@ from bench.campaign.servers import Progress
 from bench.records.hazards import HazardPlan
 from bench.records.schema import RunPlan
 from bench.records.store import AnyCampaignFolder, AnyRunFolder
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 Plan = TypeVar("Plan", bound=RunPlan | HazardPlan)
 Folder = TypeVar("Folder", bound=AnyCampaignFolder[Any, Any])

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.servers.running.supervisor import ServersError, Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import ServersError, Supervisor
 from bench.systems.registry import every_server_set, system
 
 Progress = Callable[[str], None]

@@ -20,8 +20,8 @@ from bench.load.runner import run_load
 from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import RunFolder
 from bench.records.workload import HOT_COLD, SATURATION, Workload
-from bench.servers.pinning import Placement
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.pinning import Placement
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import system
 from bench.systems.wait import Wait
 

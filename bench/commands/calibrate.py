@@ -11,7 +11,7 @@ from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
 from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
 from bench.records.store import write_atomically
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 _BUSY_SHARE = 0.25
 

@@ -23,7 +23,7 @@ from bench.commands.workload_options import OPTIONS, with_workload_options
 from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, Store
 from bench.records.workload import WORKLOADS
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import HEADLINE, System, server_sets
 
 _SYSTEMS = typer.Option(["all"], "--system", "-s", help=f"Systems, or all: {', '.join(HEADLINE)}, ...")

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 import typer
 
 from bench.commands.terminal import OUT, print_json, steps
-from bench.servers.state import exclusive
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.state import exclusive
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import server_sets, system
 
 

@@ -7,7 +7,7 @@ from bench.commands.campaign_runs import CAMPAIGN_NAME, new_name, new_seed, refu
 from bench.commands.terminal import OUT, print_json
 from bench.errors import LockbenchError
 from bench.records.store import HazardFolder, Store
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 app = typer.Typer(help="Pause, kill, cut off and clock-shift real lock holders, and see who wrote what.")
 

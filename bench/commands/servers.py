@@ -7,9 +7,9 @@ from rich.table import Table
 
 from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.hazards.lab.guardian import kill_strays
+from bench.servers.running.state import HomeBusy
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Missing, ServerSpec
-from bench.servers.state import HomeBusy
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import SERVER_SETS, SYSTEMS, UnknownSystem, every_server_set
 
 _NAMES = typer.Argument(None, help=f"Server sets: {', '.join(SERVER_SETS)}. Default: all of them.")
@@ -101,7 +101,7 @@ def install_servers(
 
     Example: lockbench servers --yes
     """
-    from bench.servers.install import install_missing
+    from bench.servers.installing.install import install_missing
 
     specs, supervisor = chosen_specs(names), Supervisor.default()
     if not yes or not ERR.is_terminal:

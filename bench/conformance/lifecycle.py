@@ -6,7 +6,7 @@ from bench.conformance.bounds import AT_ONCE_MS, OVERRUN_MS
 from bench.conformance.harness import Harness
 from bench.conformance.together import Running
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal
 
 

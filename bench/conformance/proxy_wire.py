@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from bench.servers.breaking.proxy import Direction, FaultProxy
 from bench.servers.endpoint import Endpoint
-from bench.servers.proxy import Direction, FaultProxy
 
 
 class ProxyWire:

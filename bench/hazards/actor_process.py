@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from bench.errors import LockbenchError
 from bench.hazards.timeline import now_ns
-from bench.servers.freezing import thread_states
+from bench.servers.breaking.freezing import thread_states
 
 STARTS_WITHIN_S = 30.0
 CONFIRMED_WITHIN_S = 5.0

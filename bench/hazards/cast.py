@@ -10,8 +10,8 @@ from bench.hazards.actor_process import ActorFailed, ActorProcess, Interrupted, 
 from bench.hazards.resources.base import Place, addresses_of, reached_at
 from bench.hazards.scenario import ActorPart, filled
 from bench.records.hazards import Scalar
+from bench.servers.breaking.proxy import FaultProxy
 from bench.servers.endpoint import Endpoint
-from bench.servers.proxy import FaultProxy
 from bench.systems.registry import System
 
 ANSWERS_WITHIN_S = 20.0  # beyond what a request was allowed to take: opening a session on a busy machine, mostly

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bench.servers.interruption import uninterrupted
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 
 FD_VARIABLE = "LOCKBENCH_PARENT_FD"  # in the child's environment: the pipe by which it notices its parent's end
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from bench.errors import LockbenchError
 from bench.load.options import BadOptions, LoadSettings
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import NotRunning, Supervisor
+from bench.servers.running.supervisor import NotRunning, Supervisor
 from bench.servers.surroundings import check_names
 from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.registry import System

@@ -2,7 +2,7 @@
 
 from bench.errors import LockbenchError
 from bench.load.child import locust_command, locust_running
-from bench.servers.ports import PortTaken, claim_ports
+from bench.servers.running.ports import PortTaken, claim_ports
 
 
 class LiveFailed(LockbenchError):

@@ -25,8 +25,8 @@ from bench.records.schema import Facts, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.records.workload import SATURATION, Behaviour, parameters
 from bench.servers.endpoint import Endpoint
-from bench.servers.pinning import Placement, place
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.pinning import Placement, place
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import ClientOptions, ServerFacts
 from bench.systems.registry import System, system
 

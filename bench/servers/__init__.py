@@ -1,1 +1,1 @@
-"""What every system's servers share: where they come from, their processes, ports, proofs and proxy."""
+"""What every system's servers share: the contract and addresses; installing, running and breaking have rooms."""

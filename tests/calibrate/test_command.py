@@ -11,7 +11,7 @@ import pytest
 from bench.calibrate.comparison import COST_MS, WANTED
 from bench.calibrate.rounds import QUORUM
 from bench.records.calibration import read_calibration
-from bench.servers.state import exclusive
+from bench.servers.running.state import exclusive
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in, words_of
 

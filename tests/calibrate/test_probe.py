@@ -6,7 +6,7 @@ import pytest
 
 from bench.calibrate.redis_benchmark import SET, RedisBenchmark
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import Grant, Outcome, Refusal, Released
 from bench.systems.redis.probe import SetProbe
 from bench.systems.redis.scripts import command

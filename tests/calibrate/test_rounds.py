@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from bench.calibrate.comparison import COST_MS, WANTED
 from bench.calibrate.rounds import Rounds
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 
 class _NoTool:

@@ -17,7 +17,7 @@ from bench.hazards.scenario import Scenario
 from bench.records.hazards import HazardCampaign, HazardHistory, HazardPlan, Trial, Write
 from bench.records.schema import RunState
 from bench.records.store import HazardFolder, Store, StoreError
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 
 EMPTY = HazardHistory(started_at="2026-01-01T00:00:00+00:00", trials=(), facts=None, source="none")
 # Under a grant that nobody was told of: only a mistake of the recorder makes such a history.

@@ -22,7 +22,7 @@ from bench.load.rows import COLUMNS
 from bench.load.runner import LoadFailed, facts_of, where
 from bench.records.schema import Checked, Facts, Failed, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder, Store, StoreError
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import system
 from tests import campaigns
 

@@ -12,8 +12,8 @@ from bench.load.events import write_events
 from bench.load.rows import CODES, COLUMNS, NO_TOKEN
 from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import RunFolder
-from bench.servers.pinning import Placement, place
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.pinning import Placement, place
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import Outcome
 from tests.campaigns import plans
 

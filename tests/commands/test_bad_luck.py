@@ -14,7 +14,7 @@ import pytest
 
 from bench.records.schema import RunState
 from bench.records.store import CampaignFolder, Store
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import system
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in

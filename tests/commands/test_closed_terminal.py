@@ -14,7 +14,7 @@ import pytest
 
 from bench.records.schema import RunState
 from bench.records.store import CampaignFolder, Store
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import default_in_children, ended_within, running_in
 

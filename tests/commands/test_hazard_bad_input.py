@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.state import exclusive
+from bench.servers.running.state import exclusive
 from tests.commands.command import lockbench
 
 ONE = ("hazard", "run", "second-write", "-s", "redis")

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from bench.cli import app
 from bench.errors import LockbenchError
 from bench.records.store import Store
-from bench.servers import supervisor as supervisors
-from bench.servers.ports import free_ports
+from bench.servers.running import supervisor as supervisors
+from bench.servers.running.ports import free_ports
 
 RUN = ["run", "-s", "redis", "-w", "uncontended", "-n", "1"]
 LIVE = ["live", "--port", str(free_ports(1)[0])]

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from bench.cli import app
-from bench.servers import compose
-from bench.servers.settings import SettingsError, load_settings
+from bench.servers.running import compose
+from bench.servers.running.settings import SettingsError, load_settings
+from bench.servers.running.state import NodeState, StateFile
+from bench.servers.running.supervisor import NotRunning, Supervisor
 from bench.servers.spec import Found, Node
-from bench.servers.state import NodeState, StateFile
-from bench.servers.supervisor import NotRunning, Supervisor
 from bench.servers.url import Secret
 from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 

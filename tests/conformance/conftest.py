@@ -9,8 +9,8 @@ from bench.conformance.harness import Harness
 from bench.conformance.play import store_of_its_own
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import SYSTEMS, System
 
 

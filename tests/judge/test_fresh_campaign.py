@@ -8,7 +8,7 @@ from bench.campaign.carrying_out import start
 from bench.campaign.hazard_plans import choose_scenarios, plan_hazards
 from bench.campaign.hazard_runs import HazardRuns
 from bench.records.store import Store
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from tests.judge.records import counted
 from tests.judge.renderings import Rendered, judged
 from tests.judge.writes import is_overtaken, is_stale

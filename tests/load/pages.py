@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 from bench.load.child import locust_running
 from bench.load.live import live_command
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 
 FORM = {"user_count": "2", "spawn_rate": "2", "host": "", "workload": "uncontended", "warmup_s": "0.2"}
 Stats = Mapping[str, Any]

@@ -14,8 +14,8 @@ from bench.load.runner import run_load
 from bench.records.schema import Check, Measured, RunPlan, Workload
 from bench.records.store import RunFolder
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.ports import free_ports
+from bench.servers.running.supervisor import Supervisor
 
 _SEEDS = itertools.count(time.time_ns() % 1_000_000_000)
 

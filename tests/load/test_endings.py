@@ -17,7 +17,7 @@ import pytest
 from bench.load.runner import LoadFailed, run_load
 from bench.records.store import RunFolder
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import NotRunning, Supervisor
+from bench.servers.running.supervisor import NotRunning, Supervisor
 from tests.load.runs import carry_out, own_redis, plan_of, run
 
 _OF_THE_MACHINE = {"generator_cpu", "loop_lag", "machine_cpu", "steady_state"}

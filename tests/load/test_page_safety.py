@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from bench.load.child import locust_command, locust_running
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from tests.load.pages import FORM, Page, opened, page
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers import apt
-from bench.servers.apt import explain, install, is_debian, missing_packages, parse_os_release, phases
-from bench.servers.commands import CommandFailed, InstallError, as_root, run_shown
+from bench.servers.installing import apt
+from bench.servers.installing.apt import explain, install, is_debian, missing_packages, parse_os_release, phases
+from bench.servers.installing.commands import CommandFailed, InstallError, as_root, run_shown
 
 DEBIAN = shutil.which("dpkg-query") is not None
 

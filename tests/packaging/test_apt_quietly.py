@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers import apt
+from bench.servers.installing import apt
 
 INIT_SCRIPTS = sorted(path.name for path in Path("/etc/init.d").glob("*") if os.access(path, os.X_OK))
 SCRIPT = Path(apt.__file__).with_name("apt_quietly.sh")

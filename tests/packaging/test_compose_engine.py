@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers import compose
-from bench.servers.compose import ComposeError
+from bench.servers.running import compose
+from bench.servers.running.compose import ComposeError
 from tests.packaging.pyproject import ROOT
 
 CONTAINER = "5f0c" * 16

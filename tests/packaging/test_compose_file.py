@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from bench.load.guard import Names
-from bench.servers.npm import npm_install
+from bench.servers.installing.npm import npm_install
 from bench.servers.spec import ServerSpec
 from bench.systems.registry import SYSTEMS, server_sets
 from tests.packaging.compose_file import compose, container_settings, native_settings, published, service, substituted

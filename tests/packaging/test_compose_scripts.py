@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.servers.spec import Node
 from bench.systems.redis.scripts import command
 from bench.systems.redis.server import RedisServers

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.commands import InstallError
-from bench.servers.npm import installed_version, major_version, name_of, npm_install, require_node, version_of
+from bench.servers.installing.commands import InstallError
+from bench.servers.installing.npm import (
+    installed_version,
+    major_version,
+    name_of,
+    npm_install,
+    require_node,
+    version_of,
+)
 
 SMALL = "ms@2.1.3"  # one file, no dependencies
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.servers.apt import install
-from bench.servers.ports import free_ports
+from bench.servers.installing.apt import install
+from bench.servers.running.ports import free_ports
 
 _WITHIN_S = 90.0  # a page of JupyterLab on a busy machine with two processors
 _POLL_S = 0.2

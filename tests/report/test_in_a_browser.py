@@ -16,7 +16,7 @@ from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
 from bench.report.figures import ALL
 from bench.report.writers.html import html_page
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from tests.report import hazard_campaigns
 from tests.report.browser import Browser, browser, until_it_answers
 

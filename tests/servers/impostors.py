@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 
 _HEARD_BYTES = 4096
 

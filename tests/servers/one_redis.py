@@ -4,7 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.servers.spec import Found, Launch, Node, NotReady
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.scripts import command

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers import compose
-from bench.servers.compose import ComposeError, Container
-from bench.servers.settings import ServerSettings, Settings
+from bench.servers.running import compose
+from bench.servers.running.compose import ComposeError, Container
+from bench.servers.running.settings import ServerSettings, Settings
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Node
-from bench.servers.supervisor import Supervisor
 from tests.servers.toy import ToyServers
 
 SERVICES = ToyServers.compose_services
@@ -23,7 +23,7 @@ class Boxed(ToyServers):
 
 
 class Engine:
-    """Stands for `bench.servers.compose` with an engine: its containers by service, with the port of each."""
+    """Stands for `bench.servers.running.compose` with an engine: its containers by service, with the port of each."""
 
     def __init__(self) -> None:
         self.running: dict[str, int] = {}

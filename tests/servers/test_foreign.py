@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.errors import LockbenchError
-from bench.servers.settings import ServerSettings, Settings
+from bench.servers.running.settings import ServerSettings, Settings
+from bench.servers.running.state import NodeState, StateFile
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Node, ServerSpec
-from bench.servers.state import NodeState, StateFile
-from bench.servers.supervisor import Supervisor
 from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 from tests.servers.impostors import BEHAVIOURS, impostor
 

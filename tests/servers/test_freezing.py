@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.servers import freezing
+from bench.servers.breaking import freezing
 from bench.servers.process import ProcessId, stop
 
 # Starts a child in a session of its own every few milliseconds, and each child starts one more; with threads besides.

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Released
 from bench.systems.registry import SYSTEMS, System
 from bench.systems.wait import Wait

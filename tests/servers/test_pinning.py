@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bench.servers.pinning import NOT_OURS, NOT_PINNED, pin, place, places
+from bench.servers.running.pinning import NOT_OURS, NOT_PINNED, pin, place, places
 
 # A thread and a child, and then as long as somebody holds its standard input.
 _FAMILY = """

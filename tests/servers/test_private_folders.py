@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from bench.errors import LockbenchError
-from bench.servers.accounts import closed_to, make_way
+from bench.servers.running.accounts import closed_to, make_way
+from bench.servers.running.supervisor import ServersError, Supervisor
 from bench.servers.spec import Found
-from bench.servers.supervisor import ServersError, Supervisor
 from bench.systems.postgres_row.server import ACCOUNT, PostgresServers
 
 POSTGRES = PostgresServers()
@@ -53,7 +53,7 @@ def test_it_comes_up_whatever_the_umask(place: Path, home: str, mask: int) -> No
         assert supervisor.up([POSTGRES])["postgres"].source == "native"
     finally:
         supervisor.down([POSTGRES])
-        shutil.rmtree(supervisor._outside, ignore_errors=True)
+        shutil.rmtree(supervisor.outside, ignore_errors=True)
 
 
 @as_root
@@ -61,7 +61,7 @@ def test_it_comes_up_whatever_the_umask(place: Path, home: str, mask: int) -> No
 def test_a_place_that_cannot_be_reached_is_named_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shut = place / "shut o'clock"
     shut.mkdir(mode=0o700)
-    monkeypatch.setattr(Supervisor, "_outside", shut / "elsewhere")
+    monkeypatch.setattr(Supervisor, "outside", shut / "elsewhere")
     with pytest.raises(ServersError) as told:
         Supervisor(shut / "home").up([POSTGRES])
     assert f"{shut} is closed to that account" in str(told.value)
@@ -78,7 +78,7 @@ def test_programs_that_cannot_be_reached_are_named(place: Path, monkeypatch: pyt
     supervisor = Supervisor(place / "home")
     with pytest.raises(LockbenchError, match=f"{place}/bin is closed"):
         supervisor.up([POSTGRES])
-    shutil.rmtree(supervisor._outside, ignore_errors=True)
+    shutil.rmtree(supervisor.outside, ignore_errors=True)
 
 
 @as_root

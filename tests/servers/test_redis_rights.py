@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.servers.breaking.proxy import FaultProxy
 from bench.servers.endpoint import Endpoint
-from bench.servers.proxy import FaultProxy
 from bench.systems.base import ClientOptions, Grant, LockClient, Refusal, Released
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redlock.lock import RedlockLock

@@ -8,8 +8,8 @@ import pytest
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
-from bench.servers.settings import endpoint_from_url
+from bench.servers.running.ports import free_ports
+from bench.servers.running.settings import endpoint_from_url
 from bench.systems.base import ClientOptions, Grant, LockClient, Released
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.server import RedisServers

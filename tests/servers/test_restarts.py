@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.servers.breaking.killing import kill_all
 from bench.servers.process import ProcessId
-from bench.servers.state import StateFile
-from bench.servers.supervisor import ServersError, Supervisor
+from bench.servers.running.state import StateFile
+from bench.servers.running.supervisor import ServersError, Supervisor
 from tests.processes import running_in
 from tests.servers.toy import ToyServers
 
@@ -24,7 +25,7 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
     one = Supervisor(tmp_path)
     one.up([TOY])
     yield one
-    one.kill_all()
+    kill_all(one)
     assert not running_in(tmp_path)
 
 
@@ -69,7 +70,7 @@ def test_every_server_of_a_home_is_killed_and_no_other(supervisor: Supervisor) -
         foreign = supervisor.home / "servers" / "another" / "node" / "pid"
         foreign.parent.mkdir(parents=True)
         foreign.write_text(f"{known.pid} {known.start_ticks + 1} {known.boot_id}\n")
-        assert Supervisor(supervisor.home).kill_all() == ["toy-2", "toy-1"]
+        assert kill_all(Supervisor(supervisor.home)) == ["toy-2", "toy-1"]
         assert stranger.poll() is None
     finally:
         stranger.kill()
@@ -77,4 +78,4 @@ def test_every_server_of_a_home_is_killed_and_no_other(supervisor: Supervisor) -
     assert not running_in(supervisor.home)
     assert StateFile(supervisor.home, TOY.name).read() is None
     assert not list(supervisor.home.rglob("pid"))
-    assert supervisor.kill_all() == []
+    assert kill_all(supervisor) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SettingsError, endpoint_from_url, load_settings
+from bench.servers.running.settings import SettingsError, endpoint_from_url, load_settings
 from bench.servers.url import UrlRules
 from bench.systems.registry import SERVER_SETS, SYSTEMS
 from tests.certificates import Authority

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.ports import PortTaken, claim_ports, free_ports
 from bench.servers.process import ProcessId
-from bench.servers.readiness import Died, TooLate
-from bench.servers.settings import ServerSettings, Settings
+from bench.servers.running.ports import PortTaken, claim_ports, free_ports
+from bench.servers.running.readiness import Died, TooLate
+from bench.servers.running.settings import ServerSettings, Settings
+from bench.servers.running.state import HomeBusy, exclusive
+from bench.servers.running.supervisor import NotRunning, ServersError, Supervisor
 from bench.servers.spec import Node, NotReady, WrongServer
-from bench.servers.state import HomeBusy, exclusive
-from bench.servers.supervisor import NotRunning, ServersError, Supervisor
 from tests.processes import running_in
 from tests.servers.toy import AbsentServers, SilentServers, StillbornServers, ToyServers
 
@@ -126,7 +126,7 @@ def test_free_ports_are_distinct() -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from bench.servers import supervisor
+from bench.servers.running import supervisor
 from tests.processes import running_in
 from tests.servers.toy import ToyServers
 one = supervisor.Supervisor(Path(sys.argv[1]))

@@ -33,6 +33,13 @@ MAY_IMPORT = {
     "errors": set(),
     "__init__": set(),
 }
+# The same within bench/servers; what lies beside the three is theirs to use, and uses none of them.
+SERVER_ROOMS = {
+    "installing": {"installing"},
+    "running": {"running"},
+    "breaking": {"breaking", "running"},
+    "beside": set(),
+}
 # Which systems there are, and what each states of itself: names, titles, looks, sets of servers. All rooms ask it
 # instead of naming a system. The registry imports no client library.
 ALLOWED_BESIDE = {"bench.systems.registry": {"analysis", "report", "servers"}}
@@ -67,6 +74,10 @@ def wrong_arrows(path: Path, source: str) -> list[str]:
         allowed = any(module.startswith(name) and room in rooms for name, rooms in ALLOWED_BESIDE.items())
         if inward and not allowed and parts[1] not in MAY_IMPORT[room] | {"errors", "__version__"}:
             found.append(f"{path.relative_to(ROOT)}:{line}: {room} must not import {module}")
+        if room == "servers" and module.startswith("bench.servers."):
+            inner = path.relative_to(BENCH / "servers").parts[0]
+            if parts[2] in SERVER_ROOMS and parts[2] not in SERVER_ROOMS.get(inner, SERVER_ROOMS["beside"]):
+                found.append(f"{path.relative_to(ROOT)}:{line}: servers/{inner} must not import {module}")
         if parts[0] == "tests":
             found.append(f"{path.relative_to(ROOT)}:{line}: tests are not installed: {module}")
         if parts[0] in LOAD_ONLY and room != "load" and path not in GUARDED:
@@ -86,10 +97,12 @@ def test_arrows_point_one_way() -> None:
     ("place", "source"),
     [
         ("systems/redis/lock.py", "from bench.load.recorder import Recorder"),
-        ("analysis/rows.py", "def f():\n    from bench.servers.supervisor import Supervisor"),
+        ("analysis/rows.py", "def f():\n    from bench.servers.running.supervisor import Supervisor"),
         ("report/export.py", "import gevent"),
         ("servers/process.py", "from locust import User"),
         ("records/store.py", "from bench import systems"),
+        ("servers/running/supervisor.py", "from bench.servers.breaking import freezing"),
+        ("servers/process.py", "from bench.servers.running.state import exclusive"),
         ("report/export.py", "import redis"),
         ("conformance/harness.py", "from tests.processes import running_in"),
         ("hazards/stage.py", "import redis"),

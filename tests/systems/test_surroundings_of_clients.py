@@ -30,7 +30,7 @@ from gevent import _config as gevent_config
 from bench.conformance.together import Running
 from bench.load.endpoints import endpoint_of
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import endpoint_from_url
+from bench.servers.running.settings import endpoint_from_url
 from bench.servers.surroundings import NameInDoubt
 from bench.systems.registry import SERVER_SETS, SYSTEMS, System
 from tests.certificates import Authority

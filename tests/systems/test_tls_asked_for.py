@@ -13,7 +13,7 @@ import pytest
 
 from bench.conformance.together import Running
 from bench.errors import LockbenchError
-from bench.servers.settings import endpoint_from_url
+from bench.servers.running.settings import endpoint_from_url
 from tests.certificates import Authority
 from tests.systems.connecting import CLIENTS, ENDED_WITHIN_MS, SSL_REQUEST, Listener, connect
 

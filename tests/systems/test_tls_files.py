@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from bench.conformance.together import Running
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SettingsError, endpoint_from_url
+from bench.servers.running.settings import SettingsError, endpoint_from_url
 from bench.systems.base import ClientOptions
 from bench.systems.registry import SERVER_SETS
 from tests.certificates import Authority, rsa_pair

@@ -7,7 +7,7 @@ import pytest
 
 from bench.servers.counters import gained
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Released
 from bench.systems.registry import SYSTEMS, System
 from bench.systems.wait import Wait

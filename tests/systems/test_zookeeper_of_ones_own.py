@@ -13,8 +13,8 @@ import pytest
 from kazoo.client import KazooClient
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
-from bench.servers.settings import endpoint_from_url
+from bench.servers.running.ports import free_ports
+from bench.servers.running.settings import endpoint_from_url
 from bench.servers.spec import Found
 from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outcome, Refusal
 from bench.systems.registry import SYSTEMS

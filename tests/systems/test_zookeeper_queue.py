@@ -14,7 +14,7 @@ from bench.conformance.harness import eventually
 from bench.conformance.interrupted import ended_by
 from bench.conformance.proxy_wire import ProxyWire
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outcome, Refusal
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait

@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.servers.spec import Found
 from bench.systems.etcd.server import EtcdServers
 

@@ -5,11 +5,11 @@ import subprocess
 import time
 from pathlib import Path
 
-from bench.servers.accounts import hand_over
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
 from bench.servers.process import start
-from bench.servers.readiness import until_ready
+from bench.servers.running.accounts import hand_over
+from bench.servers.running.ports import free_ports
+from bench.servers.running.readiness import until_ready
 from bench.servers.spec import Found, Node
 from bench.systems.postgres_row.server import PostgresServers
 

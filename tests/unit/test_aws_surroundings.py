@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 
 from bench.hazards.resources import s3_object
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import endpoint_from_url
+from bench.servers.running.settings import endpoint_from_url
 from bench.systems.dynamodb.calls import shared_client
 from bench.systems.dynamodb.server import DynamoDBServers
 from tests.unit.test_dynamodb_calls import read, replying, serving

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import WrongServer
-from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Outcome, Refusal
 from bench.systems.dynamodb.client_clock import ClientClockDynamoDBLock
 from bench.systems.dynamodb.lock import DynamoDBLock

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
+from bench.servers.running.ports import free_ports
 from bench.systems.base import ClientOptions
 from bench.systems.etcd import channels, grpc_under_gevent
 from bench.systems.etcd.cluster import CallFailed, Cluster

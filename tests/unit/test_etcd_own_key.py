@@ -9,7 +9,7 @@ import pytest
 from bench.conformance.bounds import AT_ONCE_MS
 from bench.conformance.together import Running
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, Outcome, Refusal
 from bench.systems.etcd.entry import Entry
 from bench.systems.etcd.gateway import Gateway

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.settings import SettingsError, endpoint_from_url
+from bench.servers.running.settings import SettingsError, endpoint_from_url
 from bench.systems.base import ClientOptions, Grant, Released
 from bench.systems.etcd import upkeep, view
 from bench.systems.etcd.lock import EtcdLock

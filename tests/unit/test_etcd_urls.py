@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.servers.settings import SettingsError, endpoint_from_url
+from bench.servers.running.settings import SettingsError, endpoint_from_url
 from bench.systems.etcd.server import EtcdServers
 
 PREFIX = "LOCKBENCH_ETCD_"

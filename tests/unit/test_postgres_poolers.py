@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.apt import install
 from bench.servers.endpoint import Endpoint
-from bench.servers.ports import free_ports
+from bench.servers.installing.apt import install
+from bench.servers.running.ports import free_ports
 from bench.systems.base import RELEASED, Grant, LockClient
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.postgres_row.session import WrongEnd

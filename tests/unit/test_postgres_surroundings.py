@@ -13,7 +13,7 @@ import pytest
 from psycopg import pq
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SettingsError, endpoint_from_url
+from bench.servers.running.settings import SettingsError, endpoint_from_url
 from bench.systems.postgres_row import ambient
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.postgres_row.session import Session, WrongEnd

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.servers.proxy import Direction, FaultProxy, Shots
+from bench.servers.breaking.proxy import Direction, FaultProxy, Shots
 
 DEADLINE_S = 5.0
 SILENCE_S = 0.15  # how long "nothing comes" is watched

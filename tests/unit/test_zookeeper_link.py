@@ -3,7 +3,7 @@
 import pytest
 
 from bench.servers.endpoint import Endpoint
-from bench.servers.settings import SettingsError, endpoint_from_url
+from bench.servers.running.settings import SettingsError, endpoint_from_url
 from bench.systems.zookeeper.link import URL_RULES, credentials, root_of
 
 

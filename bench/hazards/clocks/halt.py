@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.hazards.clocks.refusal import CannotStep
-from bench.servers.freezing import thread_states
+from bench.servers.breaking.freezing import thread_states
 from bench.servers.interruption import uninterrupted
 
 _STOPS_WITHIN_S = 5.0

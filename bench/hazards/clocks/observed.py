@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from bench.errors import LockbenchError
-from bench.servers.state import NodeState
+from bench.servers.running.state import NodeState
 from bench.systems.registry import system
 
 _MS = 1_000_000

@@ -14,7 +14,7 @@ from bench.hazards.clocks.halt import halted
 from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.refusal import CannotStep
 from bench.servers.process import ProcessId
-from bench.servers.state import NodeState
+from bench.servers.running.state import NodeState
 
 OFFSET_MS_MAX = 20 * 365 * 86_400_000  # 20 years: no server's time may come near the beginning of the epoch
 RATE_MAX = 0.5  # faster or slower than that no oscillator runs, and a slow clock still goes forward

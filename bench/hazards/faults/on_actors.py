@@ -8,7 +8,7 @@ from bench.hazards.actor_process import CONFIRMED_WITHIN_S, ActorFailed
 from bench.hazards.cast import ANSWERS_WITHIN_S
 from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.timeline import now_ns
-from bench.servers.proxy import Direction, FaultProxy, Shots
+from bench.servers.breaking.proxy import Direction, FaultProxy, Shots
 
 _DIRECTIONS = {"both": Direction.BOTH, "to_server": Direction.TO_SERVER, "to_client": Direction.TO_CLIENT}
 

@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 
 from bench.errors import LockbenchError
+from bench.servers.breaking.killing import kill_all
 from bench.servers.process import readable
-from bench.servers.state import HomeBusy, exclusive
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.state import HomeBusy, exclusive
+from bench.servers.running.supervisor import Supervisor
 
 LOCK = "lab"  # <home>/lab.lock: who holds it has the lab
 _FOLDER = "lab"
@@ -87,7 +88,7 @@ def kill_strays(home: Path) -> list[str]:
     if not folder_of(home).exists():
         return []
     with exclusive(home, LOCK):
-        return Supervisor(folder_of(home)).kill_all()
+        return kill_all(Supervisor(folder_of(home)))
 
 
 def main(arguments: list[str]) -> int:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
 from bench.hazards.lab.servers import LabClosed, LabServers
+from bench.servers.breaking.killing import kill_all
 from bench.servers.interruption import uninterrupted
-from bench.servers.settings import ServerSettings, Settings
+from bench.servers.running.settings import ServerSettings, Settings
+from bench.servers.running.state import exclusive
+from bench.servers.running.supervisor import Progress, Supervisor
 from bench.servers.spec import ServerSpec
-from bench.servers.state import exclusive
-from bench.servers.supervisor import Progress, Supervisor
 
 
 class Lab:
@@ -63,7 +64,7 @@ class Lab:
         with self._turn:
             self._closed = True
             with ExitStack() as every:
-                every.callback(self.supervisor.kill_all)
+                every.callback(kill_all, self.supervisor)
                 for servers in self._sets.values():
                     every.callback(servers.let_go)
 
@@ -93,7 +94,7 @@ def open_lab(
     try:
         with exclusive(home, LOCK):
             supervisor = Supervisor(folder_of(home), _native(specs))
-            supervisor.kill_all()  # strays of a lab whose guardian was killed too
+            kill_all(supervisor)  # strays of a lab whose guardian was killed too
             guardian = Guardian(home)
             lab = Lab(supervisor, guardian, specs)
             try:

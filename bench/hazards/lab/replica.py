@@ -12,12 +12,12 @@ from functools import partial
 
 from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
-from bench.servers import freezing
+from bench.servers.breaking import freezing
+from bench.servers.breaking.proxy import FaultProxy
 from bench.servers.endpoint import Endpoint
-from bench.servers.proxy import FaultProxy
-from bench.servers.readiness import until_ready
+from bench.servers.running.readiness import until_ready
+from bench.servers.running.supervisor import NotRunning, Supervisor
 from bench.servers.spec import Node, NotReady, Replication
-from bench.servers.supervisor import NotRunning, Supervisor
 
 _IN_STEP_WITHIN_S = 20.0
 

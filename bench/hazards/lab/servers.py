@@ -14,13 +14,13 @@ from bench.hazards.lab import disks
 from bench.hazards.lab.replica import Replica
 from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
-from bench.servers import freezing
+from bench.servers.breaking import freezing
 from bench.servers.endpoint import Endpoint
 from bench.servers.process import ProcessId
-from bench.servers.readiness import until_ready
+from bench.servers.running.readiness import until_ready
+from bench.servers.running.state import NodeState, RunningSet
+from bench.servers.running.supervisor import NotRunning, Supervisor
 from bench.servers.spec import Node, NotReady, ServerSpec, WrongServer
-from bench.servers.state import NodeState, RunningSet
-from bench.servers.supervisor import NotRunning, Supervisor
 
 _LEADER_WITHIN_S = 30.0
 Turn = Callable[[], AbstractContextManager[None]]

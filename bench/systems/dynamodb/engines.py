@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.servers.npm import NODE_OLDEST, installed_version
+from bench.servers.installing.npm import NODE_OLDEST, installed_version
 from bench.servers.spec import Found, Launch, Missing, Node
 from bench.servers.surroundings import READ_BY_JAVA
 

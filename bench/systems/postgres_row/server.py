@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench.errors import LockbenchError
-from bench.servers.accounts import closed_to, remedy
 from bench.servers.endpoint import Endpoint
+from bench.servers.running.accounts import closed_to, remedy
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.surroundings import environment_without
 from bench.servers.url import EVERY_SECRET, Secret, UrlRules

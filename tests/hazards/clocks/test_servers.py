@@ -15,9 +15,9 @@ from bench.hazards.clocks.process_clock import ProcessClock
 from bench.hazards.clocks.refusal import CannotStep
 from bench.hazards.clocks.server_clock import OFFSET_MS_MAX, ServerClock
 from bench.servers.endpoint import Endpoint
+from bench.servers.running.state import NodeState
+from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Node
-from bench.servers.state import NodeState
-from bench.servers.supervisor import Supervisor
 from bench.systems.base import ClientOptions, Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.etcd.gateway import Gateway
 from bench.systems.postgres_row.session import Session

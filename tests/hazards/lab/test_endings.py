@@ -16,8 +16,8 @@ from bench.errors import LockbenchError
 from bench.hazards.lab.guardian import kill_strays
 from bench.hazards.lab.lab import Lab, open_lab
 from bench.hazards.lab.servers import LabClosed, LabServers
-from bench.servers.readiness import Died
-from bench.servers.state import HomeBusy
+from bench.servers.running.readiness import Died
+from bench.servers.running.state import HomeBusy
 from bench.systems.postgres_row.server import PostgresServers
 from bench.systems.redis.server import RedisServers
 from tests.commands.command import lockbench

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from bench.hazards.lab.servers import LabServers
-from bench.servers.readiness import TooLate
+from bench.servers.running.readiness import TooLate
 from bench.systems.base import Grant, LockClient
 from bench.systems.wait import Wait
 from tests.hazards.lab.clients import TIMEOUT_MS, client, grant_of, token_of

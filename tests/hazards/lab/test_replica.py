@@ -6,7 +6,7 @@ import pytest
 
 from bench.hazards.lab.lab import Lab
 from bench.hazards.lab.servers import LabServers
-from bench.servers.supervisor import NotRunning
+from bench.servers.running.supervisor import NotRunning
 from bench.systems.redis.server import ReplicaServers
 from tests.hazards.lab.clients import client, grant_of, is_free
 from tests.processes import running_in

@@ -7,7 +7,7 @@ import pytest
 
 from bench.hazards.lab.lab import Lab
 from bench.hazards.lab.servers import LabServers, ServerDown
-from bench.servers.supervisor import ServersError
+from bench.servers.running.supervisor import ServersError
 from tests.hazards.lab.clients import client, grant_of, is_free, restart, token_of
 
 pytestmark = pytest.mark.servers

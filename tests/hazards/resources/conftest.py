@@ -6,7 +6,7 @@ import pytest
 
 from bench.hazards.resources.registry import NEEDS, host_of, kinds
 from bench.servers.endpoint import Endpoint
-from bench.servers.supervisor import Supervisor
+from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import SYSTEMS, server_sets
 from tests.hazards.resources.hosted import Hosted
 

@@ -19,7 +19,7 @@ from bench.hazards.resources.base import (
     reached_at,
 )
 from bench.hazards.resources.registry import kinds
-from bench.servers.proxy import Direction, FaultProxy
+from bench.servers.breaking.proxy import Direction, FaultProxy
 from tests.hazards.resources.hosted import Hosted, attempt, fresh_key, presentation
 
 # A file has no wire: test_file_writers kills its writer at that instant.

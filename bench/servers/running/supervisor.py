@@ -1,6 +1,5 @@
 """Brings server sets up, proves them, reports on them and takes them down, wherever they come from."""
 
-import contextlib
 import errno
 import hashlib
 import os
@@ -13,16 +12,16 @@ from functools import partial
 from pathlib import Path
 
 from bench.errors import LockbenchError
-from bench.servers import compose, freezing
-from bench.servers.accounts import closed_to, hand_over, make_way, remedy
 from bench.servers.endpoint import Endpoint
 from bench.servers.interruption import uninterrupted
-from bench.servers.ports import claim_ports, free_ports
-from bench.servers.process import ProcessId, start, stop
-from bench.servers.readiness import until_ready
-from bench.servers.settings import Settings, endpoint_from_url, load_settings, variable
+from bench.servers.process import start, stop
+from bench.servers.running import compose
+from bench.servers.running.accounts import closed_to, hand_over, make_way, remedy
+from bench.servers.running.ports import claim_ports, free_ports
+from bench.servers.running.readiness import until_ready
+from bench.servers.running.settings import Settings, endpoint_from_url, load_settings, variable
+from bench.servers.running.state import NodeState, RunningSet, StateFile, exclusive, home_told
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
-from bench.servers.state import NodeState, RunningSet, StateFile, exclusive, home_told
 
 _STOP_WITHIN_S = 15.0
 _TOLD_MOST = 300  # characters of a stranger's words: a web server answers with a whole page
@@ -233,10 +232,11 @@ class Supervisor:
         account = spec.unprivileged_account()
         if account is None or closed_to(account, inside.parent) is None:
             return inside
-        return self._outside / spec.name / node_name
+        return self.outside / spec.name / node_name
 
     @property
-    def _outside(self) -> Path:
+    def outside(self) -> Path:
+        """Where the folders of servers are whose account cannot enter the home."""
         digest = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
         return Path("/var/tmp") / f"lockbench-{digest}"
 
@@ -430,30 +430,8 @@ class Supervisor:
             for spec in specs:
                 progress(f"stopping {spec.title}")
                 stopped += self._stop_strays(spec)
-                shutil.rmtree(self._outside / spec.name, ignore_errors=True)  # nobody would look for data out there
+                shutil.rmtree(self.outside / spec.name, ignore_errors=True)  # nobody would look for data out there
             return stopped
-
-    def kill_all(self) -> list[str]:
-        """Kill every native server of this home, of whatever set, with all its processes; return the nodes' names.
-
-        For homes whose servers' data nobody will want. Stopped processes and strays of a killed lockbench are found.
-        """
-        killed: list[str] = []
-
-        def kill_one(pid_file: Path) -> None:
-            process = ProcessId.read(pid_file)
-            if process is not None and freezing.kill_if_alive(process):
-                killed.append(pid_file.parent.name)
-            pid_file.unlink(missing_ok=True)
-
-        with exclusive(self.home, "supervisor"), uninterrupted("stopping servers"), contextlib.ExitStack() as each:
-            each.callback(shutil.rmtree, self._outside, ignore_errors=True)
-            for state_file in sorted((self.home / "servers").glob("*/state.json")):
-                each.callback(state_file.unlink)
-            for folder in (self.home / "servers", self._outside):
-                for pid_file in sorted(folder.glob("*/*/pid")):
-                    each.callback(kill_one, pid_file)  # the stack tries every one, also when one raises
-        return killed
 
     def _stop_strays(self, spec: ServerSpec) -> list[str]:
         known = StateFile(self.home, spec.name).read()

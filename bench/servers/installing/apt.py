@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench.servers.commands import CommandFailed, InstallError, Say, as_root, run_shown, tell
+from bench.servers.installing.commands import CommandFailed, InstallError, Say, as_root, run_shown, tell
 
 # A command that is there, however it came, makes its package unnecessary: NodeSource's nodejs brings npm along and
 # conflicts with Debian's npm, and a JDK from anywhere runs ZooKeeper as well as Debian's does.

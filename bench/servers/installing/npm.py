@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.servers.commands import CommandFailed, InstallError, Say, run_shown, tell
+from bench.servers.installing.commands import CommandFailed, InstallError, Say, run_shown, tell
 
 NODE_OLDEST = 18
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bench.servers.apt import install
-from bench.servers.commands import InstallError, Say, tell
-from bench.servers.npm import npm_install
+from bench.servers.installing.apt import install
+from bench.servers.installing.commands import InstallError, Say, tell
+from bench.servers.installing.npm import npm_install
 from bench.servers.spec import Missing, ServerSpec
 
 

@@ -1,0 +1,1 @@
+"""What is done to servers that run: stopped, killed, cut off."""

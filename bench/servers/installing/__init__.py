@@ -1,0 +1,1 @@
+"""Getting the programs of servers onto this machine, where they are not."""

@@ -1,0 +1,1 @@
+"""Servers up, proven, found again and down, wherever they come from."""
