@@ -53,7 +53,7 @@ def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[C
 
 
 def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """Merged histograms, the processes' own counts, and the events hold the same operations."""
+    """Histograms of the rows that arrived, the processes' own counts, and the events hold the same operations."""
     in_histograms = {name: LatencyHistogram.decode(text).total for name, text in measured.histograms.items()}
     acquires = by_outcome(measured, "acquire")
     return check_of(
@@ -64,7 +64,7 @@ def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"acquires {sum(acquires.values())}, events {sum(events.acquires.values())}",
         "equal, outcome by outcome",
         "every operation is in the histograms, the counts and the events",
-        "operations were lost between the load processes and the record; look for discarded reports in log.txt",
+        "operations were lost between the load processes and the record; look for the cause in log.txt",
     )
 
 

@@ -11,18 +11,14 @@ a step's rate and latency may be put beside the window's.
 """
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 from gevent.event import Event
 
-from bench.load.recorder import Recorder, Tally, bucket_all_ns
+from bench.load.recorder import Recorder
 from bench.load.rows import CODES, as_rows, column
-from bench.records.histogram import LatencyHistogram
+from bench.load.steps import step_of
 from bench.records.ladder import SETTLING_SHARE, steps_to
 from bench.systems.base import Outcome
-
-_CLIENTS, _PAIRS, _ACQUIRE = "clients", "pairs", "acquire"  # what a tally of the climb holds for each step
 
 
 class Climb:
@@ -33,7 +29,7 @@ class Climb:
     """
 
     def __init__(self, clients: int, rank: int, processes: int, of: int, begins_ns: int, step_ns: int) -> None:
-        self._begins_ns, self._step_ns = begins_ns, step_ns
+        self.begins_ns, self._step_ns = begins_ns, step_ns
         # Dealt out in turn: of three clients in two processes the first has two.
         self._ours = [min(clients, -(-(step - rank) // processes)) for step in steps_to(of)[:-1]] + [clients]
         self._admitted = clients
@@ -47,16 +43,16 @@ class Climb:
 
     @property
     def _ends_ns(self) -> int:
-        return self._begins_ns + len(self._ours) * self._step_ns
+        return self.begins_ns + len(self._ours) * self._step_ns
 
     def counts(self, instant_ns: int) -> bool:
         """Does an operation of this instant belong to the climb?"""
-        return self._begins_ns <= instant_ns < self._ends_ns
+        return self.begins_ns <= instant_ns < self._ends_ns
 
     def run(self, sleep_until: Callable[[int], None]) -> None:
         """Go up step by step; to be run by a greenlet of its own."""
         for number in range(len(self._ours)):
-            sleep_until(self._begins_ns + number * self._step_ns)
+            sleep_until(self.begins_ns + number * self._step_ns)
             self.go_to(number)
         sleep_until(self._ends_ns)
 
@@ -77,41 +73,11 @@ class Climb:
         """Wait until other clients may be let in."""
         self._changed.wait()
 
-    def tally(self) -> Tally:
-        """What was counted, by the step's number; tallies of several processes add up to that of all: `ladder_of`."""
+    def steps(self) -> list[dict[str, int]]:
+        """The clients of this process and the pairs that they made, by step."""
         rows = as_rows(self.recorder.packed_rows)
-        ended_ns = np.maximum(column(rows, "acquired_ns"), column(rows, "freed_ns"))
-        number, within_ns = np.divmod(ended_ns - self._begins_ns, self._step_ns)
-        number[within_ns < self.settling_ns] = -1
-        took_ns = column(rows, "acquired_ns") - column(rows, "started_ns")
-        acquired = column(rows, "outcome") == CODES[Outcome.ACQUIRED]
+        number = step_of(rows, self.begins_ns, self._step_ns)
         pair = column(rows, "released") == CODES[Outcome.RELEASED]
-        found = Tally()
-        for step, ours in enumerate(self._ours):
-            here = number == step
-            edges, counts = np.unique(bucket_all_ns(took_ns[here & acquired]), return_counts=True)
-            found.histograms[f"{step}/{_ACQUIRE}"] = LatencyHistogram(
-                dict(zip(edges.tolist(), counts.tolist(), strict=True))
-            )
-            found.counts[f"{step}/{_PAIRS}"] = int((here & pair).sum())
-            found.counts[f"{step}/{_CLIENTS}"] = ours
-        return found
-
-
-def ladder_of(climbed: Tally, step_s: float) -> list[dict[str, Any]]:
-    """The steps, lowest first, as the fields of a LadderStep; histograms as counts by lower edge."""
-    steps = []
-    number = 0
-    while (clients := climbed.counts.get(f"{number}/{_CLIENTS}")) is not None:
-        steps.append(
-            {
-                "clients": clients,
-                "window_s": step_s * (1 - SETTLING_SHARE),
-                "pairs": climbed.counts[f"{number}/{_PAIRS}"],
-                "acquire": {
-                    str(edge): many for edge, many in climbed.histograms[f"{number}/{_ACQUIRE}"].counts.items()
-                },
-            }
-        )
-        number += 1
-    return steps
+        return [
+            {"clients": ours, "pairs": int((pair & (number == step)).sum())} for step, ours in enumerate(self._ours)
+        ]

@@ -1,16 +1,15 @@
-"""What all load processes recorded, added up where Locust's master is (or in the only process), and written down at the
+"""What all load processes counted, added up where Locust's master is (or in the only process), and written down at the
 end.
 
-Reports travel inside Locust's own worker reports, so Locust's counts and ours for the same operations arrive in one
-message or not at all. The end of a test is not Locust's: its `test_stop` fires while reports are still on their way. A
-worker says itself that its window is over, together with its own totals, and the master stops the test when all have
-said so.
+The end of a test is not Locust's: its `test_stop` fires while reports are still on their way. A worker says itself that
+its window is over, together with its own counts, and the master stops the test when all have said so. That word travels
+inside Locust's own worker reports, so Locust's counts and ours for the same operations arrive in one message or not at
+all. The operations themselves lie in files, see rows.py.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gevent
@@ -18,16 +17,16 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import STATE_MISSING, MasterRunner
 
-from bench.load.climb import ladder_of
 from bench.load.options import LoadSettings
 from bench.load.process import TOP, WINDOW
-from bench.load.recorder import Tally
+from bench.load.recorder import add_error
 from bench.load.result import write_failure, write_result
 from bench.load.schedule import count_between, offsets_ns
-from bench.records.ladder import best_step
+from bench.records.ladder import SETTLING_SHARE, best_step
 
 _LOST_WORKER_INTERVAL_S = 1.0
 _EXIT_CODE = 1
+_ADDED_UP = ("aborted", "unsent", "lost_updates", "climb_requests", "cpu_s")  # of what each process says at its end
 
 _log = logging.getLogger("lockbench")
 
@@ -38,12 +37,11 @@ class Collector:
     def __init__(self, environment: Environment, settings: LoadSettings | None) -> None:
         self.environment = environment
         self.settings = settings
-        self.tallies: dict[str, Tally] = {}  # by system
         self.failure: str | None = None
         self._ready: dict[str, int] = {}  # connected clients by process
         self._expected: frozenset[str] = frozenset()  # the processes that measure, once the window is announced
         self._ends: dict[str, Mapping[str, Any]] = {}
-        self._climbs: dict[str, Tally] = {}  # by process
+        self._climbs: dict[str, Sequence[Mapping[str, int]]] = {}  # the steps by process
         self._ladder: list[dict[str, Any]] = []
         self._window_clients: int | None = None
         self._stopping = False
@@ -64,13 +62,13 @@ class Collector:
 
     def on_climbed(self, message: Message) -> None:
         """A process has been on every step. When all have, the window is measured with the clients of the best one."""
-        self._climbs[message.node_id] = Tally.from_message(message.data["climb"])
+        self._climbs[message.node_id] = message.data["steps"]
         if self.settings is None or not self._expected <= self._climbs.keys():
             return
-        together = Tally()
-        for climbed in self._climbs.values():
-            together.add(climbed)
-        self._ladder = ladder_of(together, self.settings.workload.step_s)
+        window_s = self.settings.workload.step_s * (1 - SETTLING_SHARE)
+        for parts in zip(*self._climbs.values(), strict=True):
+            clients, pairs = (sum(part[name] for part in parts) for name in ("clients", "pairs"))
+            self._ladder.append({"clients": clients, "window_s": window_s, "pairs": pairs})
         best = best_step([step["pairs"] for step in self._ladder])
         self._window_clients = self._ladder[best]["clients"]
         self._runner.send_message(TOP, {"step": best})
@@ -83,17 +81,11 @@ class Collector:
                 self.fail("a load worker was lost in the middle of the test; its operations cannot be counted")
 
     def add(self, node: str, report: Mapping[str, Any]) -> None:
-        """Merge what one process recorded since its last report. Raises KeyError for a report that is none."""
-        for system, message in report["tallies"].items():
-            self.tallies.setdefault(system, Tally()).add(Tally.from_message(message))
-        if "end" in report and node not in self._ends:
-            self._ends[node] = report["end"]
+        """Keep what one process counted, once its window is over. Before that its reports are empty."""
+        if report and node not in self._ends:
+            self._ends[node] = report
             if self._expected and self._expected <= self._ends.keys():
                 self._stop()
-
-    def reset(self) -> None:
-        """Forget what was counted so far, as Locust does with its own numbers."""
-        self.tallies.clear()
 
     # -- the end -------------------------------------------------------------------------------------------------
 
@@ -123,41 +115,31 @@ class Collector:
         if self.failure is not None:
             write_failure(folder, self.failure)
         else:
-            write_result(folder, self._result(folder))
+            write_result(folder, self._result())
 
-    def _result(self, folder: Path) -> dict[str, Any]:
-        (merged,) = self.tallies.values()
+    def _result(self) -> dict[str, Any]:
         ends = [self._ends[node] for node in sorted(self._expected)]
-        totals: Counter[str] = Counter()
+        counts, lag, errors = Counter[str](), Counter[str](), Counter[str]()
         for end in ends:
-            lag = Tally.from_message(end["lag"])
-            merged.add(lag)
-            totals.update(end["totals"])
-            totals.update(lag.counts)
-        # The histograms are the sum of what arrived, the counts the sum of what each process says it counted. Should a
-        # report ever be lost on the way, the two differ, and the run's self-check says so.
-        cut_off, unsent = (sum(end[name] for end in ends) for name in ("aborted", "unsent"))
-        if totals != merged.counts or (cut_off, unsent) != (merged.aborted, merged.unsent):
-            _log.error(
-                "counts differ: the workers counted %s, the master received %s", dict(totals), dict(merged.counts)
-            )
+            counts.update(end["counts"])
+            lag.update(end["lag"])
+            for reason, count in end["errors"].items():
+                add_error(errors, reason, count)
         return {
-            **merged.to_message(),
-            "counts": dict(totals),
-            "aborted": cut_off,
-            "unsent": unsent,
+            "counts": dict(counts),
+            "errors": dict(errors),
+            "lag": dict(lag),
             "arrivals": self._arrivals(),
-            "lost_updates": sum(end["lost_updates"] for end in ends),
+            **{name: sum(end[name] for end in ends) for name in _ADDED_UP},
             "ladder": self._ladder,
-            "climb_requests": sum(end["climb_requests"] for end in ends),
             "window_clients": self._window_clients,
             "started_at": min(end["started_at"] for end in ends),
-            "cpu_s": sum(end["cpu_s"] for end in ends),
             "machine": next((end["machine"] for end in ends if None not in end["machine"]), []),
             "processes": len(ends),
             "locust_requests": self._locust_requests(),
             "observations": _worst([end["observations"] for end in ends]),
             "rows": [end["rows"] for end in ends],
+            "climbs": [[end["climb_rows"], end["climb_began_ns"]] for end in ends if end["climb_rows"] is not None],
         }
 
     def _arrivals(self) -> int:

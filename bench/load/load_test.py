@@ -151,6 +151,5 @@ class LoadTest:
 
     def reset(self) -> None:
         """Forget what was counted, as Locust's button does."""
-        for part in (self.process, self.collector):
-            if part is not None:
-                part.reset()
+        if self.process is not None:
+            self.process.reset()

@@ -6,7 +6,6 @@ which these parts speak by Locust's own messages (in a single process, Locust de
 
 import gc
 import random
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import LoadSettings
 from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
-from bench.load.recorder import Recorder, Tally
+from bench.load.recorder import Recorder, acquires
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
@@ -45,7 +44,6 @@ CLIMBED = "lockbench-climbed"
 TOP = "lockbench-top"
 
 CLIENTS_PER_PROCESS = 100_000
-LAG = "loop_lag/all"
 ONLY_NODE = "local"  # Locust's name for itself in the messages that a single process sends itself
 # A system that fails every operation for this long has stopped answering: going on would measure nothing.
 _GIVE_UP_AFTER_NS = 2_000_000_000
@@ -277,7 +275,7 @@ class LoadProcess:
 
     def _finish_climb(self, climb: Climb) -> None:
         climb.run(_sleep_until)
-        self._send(CLIMBED, {"climb": climb.tally().to_message()})  # the answer is TOP: which step was the best
+        self._send(CLIMBED, {"steps": climb.steps()})  # the answer is TOP: which step was the best
 
     def go_to_top(self, step: int) -> None:
         """Let in the clients of the best step, and measure with them."""
@@ -325,7 +323,17 @@ class LoadProcess:
     def _keep_rows(self, recorder: Recorder) -> None:
         folder = self.settings.record_into
         if folder is not None:
-            (folder / f"rows-{self.index}.bin").write_bytes(recorder.packed_rows)
+            (folder / self._rows_file).write_bytes(recorder.packed_rows)
+            if self.climb is not None:
+                (folder / self._climb_file).write_bytes(self.climb.recorder.packed_rows)
+
+    @property
+    def _rows_file(self) -> str:
+        return f"rows-{self.index}.bin"
+
+    @property
+    def _climb_file(self) -> str:
+        return f"climb-{self.index}.bin"
 
     def _record_lag(self, due_ns: int, late_ns: int) -> None:
         if self.window.opens_ns <= due_ns < self.window.closes_ns:
@@ -334,30 +342,25 @@ class LoadProcess:
     # -- reports -------------------------------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
-        """What happened since the last report, and, once the window is over, the process's own totals and facts."""
-        tallies = {name: recorder.take() for name, recorder in self.recorders.items()}
-        if self.climb is not None:
-            self.climb.recorder.fold()  # as much work while climbing as in the window
-        message: dict[str, Any] = {"tallies": {name: tally.to_message() for name, tally in tallies.items()}}
-        if self.done:
-            message["end"] = self._end()
-        return message
-
-    def _end(self) -> dict[str, Any]:
-        recorder = self._only_recorder()
-        lag = Tally({LAG: self._lag}, Counter({LAG: self._lag.total}))
+        """Once the window is over, the process's own counts and facts, and where its rows are; before, nothing."""
+        if not self.done:
+            return {}
+        recorder, climb = self._only_recorder(), self.climb
         return {
-            "totals": dict(recorder.totals),
+            "counts": dict(recorder.counts()),
+            "errors": dict(recorder.errors),
             "aborted": recorder.aborted,
             "unsent": recorder.unsent,
             "lost_updates": self.lost_updates,
-            "climb_requests": 0 if self.climb is None else self.climb.recorder.acquires,
-            "lag": lag.to_message(),
+            "climb_requests": 0 if climb is None else acquires(climb.recorder.counts()),
+            "lag": {str(edge): count for edge, count in self._lag.counts.items()},
             "cpu_s": self._cpu_s,
             "machine": self._machine,
             "started_at": self._started_at,
             "observations": dict(self._observations),
-            "rows": f"rows-{self.index}.bin",
+            "rows": self._rows_file,
+            "climb_rows": None if climb is None else self._climb_file,
+            "climb_began_ns": None if climb is None else climb.begins_ns,
         }
 
     def reset(self) -> None:

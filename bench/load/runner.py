@@ -13,10 +13,11 @@ from bench.load.bounds import SPAWN_RATE_PER_S
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
-from bench.load.gaps import generator_gaps
 from bench.load.options import option_of
+from bench.load.phases import LAG, THINK, WAKE, generator_gaps, phases_of
 from bench.load.result import read_failure, read_result
-from bench.load.rows import read_rows
+from bench.load.rows import Rows, read_rows
+from bench.load.steps import acquires_by_step
 from bench.load.watch import reading_of, watch_variable
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import knee_clients, steps_to
@@ -65,23 +66,26 @@ def run_load(
             argv = _command(plan, Path(name), client_variant or {})
             result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
             facts_after = facts_of(entry, endpoint, "after")
-            rows = read_rows([Path(name) / part for part in result["rows"]])
+            rows, climbs = _rows(Path(name), result)
             write_events(folder.events_path, rows)
     except OSError as refused:
         raise LoadFailed(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
         ) from refused
-    histograms = {phase: _histogram(counts) for phase, counts in result["histograms"].items()}
-    gap, gaps = generator_gaps(rows, plan.workload.open_loop)
-    histograms[gap], result["counts"][gap] = gaps, gaps.total
-    ladder = tuple(_step(step) for step in result["ladder"])
+    try:
+        histograms, ladder = _histograms(plan, rows, result), _ladder(plan, result["ladder"], climbs)
+    except ValueError as backwards:
+        raise LoadFailed(f"the rows of the load cannot be right: {backwards}") from backwards
+    # What the rows say is held against what the processes counted, phase by phase: see the self-check `counts_agree`.
+    # Gaps lie between two rows, and of the lag there are none.
+    counts = {name: one.total for name, one in histograms.items() if name in (THINK, WAKE, LAG)} | result["counts"]
     before, after = map(reading_of, result["machine"])
     use = used(before, after, result["cpu_s"], plan.workload.measure_s)
     return Measured(
         started_at=result["started_at"],
         window_s=plan.workload.measure_s,
         histograms={phase: histogram.encode() for phase, histogram in sorted(histograms.items())},
-        counts=dict(sorted(result["counts"].items())),
+        counts=dict(sorted(counts.items())),
         aborted=result["aborted"],
         arrivals=result["arrivals"],
         unsent=result["unsent"],
@@ -189,12 +193,25 @@ def _deadline_s(plan: RunPlan) -> float:
     return planned_s + _OVERHEAD_S + _OVERHEAD_PER_CLIENT_S * workload.clients
 
 
-def _histogram(counts: Mapping[str, int]) -> LatencyHistogram:
-    return LatencyHistogram({int(edge): count for edge, count in counts.items()})
+def _rows(folder: Path, result: Mapping[str, Any]) -> tuple[Rows, Sequence[tuple[Rows, int]]]:
+    """Of the window, and of the climb of each process with the instant at which it began. Raises OSError."""
+    climbs = [(read_rows([folder / part]), began_ns) for part, began_ns in result["climbs"]]
+    return read_rows([folder / part for part in result["rows"]]), climbs
 
 
-def _step(step: Mapping[str, Any]) -> LadderStep:
-    return LadderStep(**{**step, "acquire": _histogram(step["acquire"]).encode()})
+def _histograms(plan: RunPlan, rows: Rows, result: Mapping[str, Any]) -> dict[str, LatencyHistogram]:
+    gap, gaps = generator_gaps(rows, plan.workload.open_loop)
+    lag = LatencyHistogram({int(edge): count for edge, count in result["lag"].items()})
+    return {**phases_of(rows), gap: gaps, LAG: lag}
+
+
+def _ladder(
+    plan: RunPlan, steps: Sequence[Mapping[str, Any]], climbs: Sequence[tuple[Rows, int]]
+) -> tuple[LadderStep, ...]:
+    if not steps:
+        return ()
+    acquired = acquires_by_step(climbs, round(plan.workload.step_s * 1e9), len(steps))
+    return tuple(LadderStep(**step, acquire=one.encode()) for step, one in zip(steps, acquired, strict=True))
 
 
 def _tags(entry: System, source: str, facts: Facts) -> tuple[str, ...]:

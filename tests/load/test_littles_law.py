@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.analysis.load_checks import littles_law
-from bench.load.gaps import THINK, WAKE, generator_gaps
+from bench.load.phases import THINK, WAKE, generator_gaps, phases_of
 from bench.load.recorder import Recorder
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD, Rows, as_rows, column
 from bench.records.schema import Check
@@ -39,10 +39,7 @@ def busy_clients(seed: int, clients: int, acquire_ns: int, hold_ns: int, think_n
 def judged(recorder: Recorder, clients: int, seen: int, name: str = "contended") -> Check:
     rows = as_rows(recorder.packed_rows)
     phase, gaps = generator_gaps(rows, name == "rate")
-    again = Recorder(keep_rows=False)
-    for row in rows.tolist():
-        again.record(*row)
-    recorded = {name: histogram.encode() for name, histogram in again.take().histograms.items()}
+    recorded = {name: histogram.encode() for name, histogram in phases_of(rows).items()}
     run = plan(name=name, clients=clients)
     record = measured(histograms={**recorded, phase: gaps.encode()}, counts={}, window_s=WINDOW_NS / 1e9)
     return littles_law(run, record, events(clients=seen))

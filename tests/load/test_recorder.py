@@ -1,6 +1,7 @@
-"""The recorder counts every operation once, and adding up is exact however the operations were split."""
+"""The recorder keeps and counts every operation once, and its rows tell how long each phase took."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.load.recorder import OTHER_REASONS, REASONS_MAX, Recorder, Tally, bucket_all_ns
+from bench.load.phases import phases_of
+from bench.load.recorder import OTHER_REASONS, REASONS_MAX, Recorder, acquires, add_error
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD, OUTCOMES, as_rows, column
-from bench.records.histogram import LatencyHistogram, bucket_ns
+from bench.records.histogram import LatencyHistogram, bucket_ns, buckets_ns
 from bench.systems.base import Outcome
 
 _DURATIONS = st.integers(0, 1_800_000_000_000)
@@ -67,57 +69,51 @@ def by_hand(operations: list[Operation]) -> dict[str, LatencyHistogram]:
     return found
 
 
-def same(tally: Tally, histograms: dict[str, LatencyHistogram]) -> bool:
-    return {name: histogram.counts for name, histogram in tally.histograms.items()} == {
-        name: histogram.counts for name, histogram in histograms.items()
-    }
+def same(found: Mapping[str, LatencyHistogram], expected: Mapping[str, LatencyHistogram]) -> bool:
+    return {name: one.counts for name, one in found.items()} == {name: one.counts for name, one in expected.items()}
 
 
 @given(st.lists(st.integers(0, 2**53), max_size=200))
 def test_buckets_of_whole_arrays_are_those_of_single_values(values_ns: list[int]) -> None:
-    assert bucket_all_ns(np.array(values_ns, dtype=np.int64)).tolist() == [bucket_ns(value) for value in values_ns]
+    assert buckets_ns(np.array(values_ns, dtype=np.int64)).tolist() == [bucket_ns(value) for value in values_ns]
 
 
 def test_a_clock_that_runs_backwards_is_an_error() -> None:
     with pytest.raises(ValueError, match="a clock went wrong"):
-        bucket_all_ns(np.array([5, -1], dtype=np.int64))
+        LatencyHistogram.of(np.array([5, -1], dtype=np.int64))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(_OPERATIONS, st.booleans())
-def test_every_operation_is_in_the_histograms_once(operations: list[Operation], keep_rows: bool) -> None:
+def test_every_operation_is_counted_once(operations: list[Operation], keep_rows: bool) -> None:
     recorder = Recorder(keep_rows)
     for operation in operations:
         operation.record_in(recorder)
-    tally = recorder.take()
-    expected = by_hand(operations)
-    assert same(tally, expected)
-    assert tally.counts == Counter({name: histogram.total for name, histogram in expected.items()})
-    assert recorder.totals == tally.counts
+    assert recorder.counts() == {name: one.total for name, one in by_hand(operations).items()}
+    assert recorder.counts() == recorder.counts(), "to ask changes nothing"
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(_OPERATIONS, st.integers(0, 3), st.text(max_size=5)), max_size=8))
-def test_merging_reports_of_several_processes_is_exact(parts: list[tuple[list[Operation], int, str]]) -> None:
-    merged = Tally()
+def test_rows_of_several_processes_give_the_histograms_of_all(parts: list[tuple[list[Operation], int, str]]) -> None:
+    packed = b""
     totals: Counter[str] = Counter()
     everything: list[Operation] = []
     for operations, aborted, reason in parts:
         recorder = Recorder(keep_rows=True)
-        for number, operation in enumerate(operations):
+        for operation in operations:
             operation.record_in(recorder)
-            if number % 7 == 6:  # a report in the middle
-                merged.add(Tally.from_message(recorder.take().to_message()))
         recorder.abort(aborted)
         recorder.add_error(reason)
-        merged.add(Tally.from_message(recorder.take().to_message()))
-        totals.update(recorder.totals)
-        everything += operations
         assert len(as_rows(recorder.packed_rows)) == len(operations)
-    assert same(merged, by_hand(everything))
-    assert merged.counts == totals
-    assert merged.aborted == sum(aborted for _, aborted, _ in parts)
-    assert sum(merged.errors.values()) == len(parts)
+        assert (recorder.aborted, recorder.errors) == (aborted, {reason: 1})
+        packed += recorder.packed_rows
+        totals += recorder.counts()
+        everything += operations
+    found = phases_of(as_rows(packed))
+    assert same(found, by_hand(everything))
+    assert totals == {name: one.total for name, one in found.items()}
+    assert acquires(totals) == len(everything)
 
 
 @pytest.mark.parametrize("rows", [4095, 4096, 9000])
@@ -126,9 +122,7 @@ def test_an_unbounded_run_forgets_rows_and_keeps_counts(rows: int) -> None:
     for _ in range(rows):
         recorder.record(0, 0, 1, 1, 5, 0, 0, CODES[Outcome.BUSY], NOTHING_HELD, NO_TOKEN)
     assert len(recorder.packed_rows) < 4096 * 80
-    assert recorder.take().counts == {"acquire/busy": rows, "response/busy": rows}
-    assert recorder.take().counts == {}
-    assert recorder.totals == {"acquire/busy": rows, "response/busy": rows}
+    assert recorder.counts() == {"acquire/busy": rows, "response/busy": rows}
 
 
 def test_rows_say_what_was_recorded() -> None:
@@ -142,21 +136,21 @@ def test_rows_say_what_was_recorded() -> None:
 
 
 def test_reasons_are_bounded_and_none_is_dropped() -> None:
-    tally = Tally()
+    errors: Counter[str] = Counter()
     for number in range(REASONS_MAX + 50):
-        tally.add_error(f"connection {number} was reset")
-    assert len(tally.errors) == REASONS_MAX + 1
-    assert tally.errors[OTHER_REASONS] == 50
-    assert sum(tally.errors.values()) == REASONS_MAX + 50
+        add_error(errors, f"connection {number} was reset")
+    assert len(errors) == REASONS_MAX + 1
+    assert errors[OTHER_REASONS] == 50
+    assert sum(errors.values()) == REASONS_MAX + 50
 
 
 def test_reset_forgets_everything() -> None:
     recorder = Recorder(keep_rows=True)
     recorder.record(0, 0, 1, 1, 5, 0, 0, CODES[Outcome.BUSY], NOTHING_HELD, NO_TOKEN)
     recorder.abort()
-    recorder.fold()
+    recorder.add_error("reset")
     recorder.reset()
-    assert recorder.take() == Tally()
-    assert not recorder.totals
+    assert not recorder.counts()
+    assert not recorder.errors
     assert recorder.aborted == 0
     assert recorder.packed_rows == b""

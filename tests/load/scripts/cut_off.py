@@ -66,7 +66,7 @@ def main() -> None:
                 "held_before": held_before,
                 "held_after": sum(store.holder(key, SYSTEM_CLOCK.monotonic_ns()) is not None for key in keys),
                 "locust_requests": runner.stats.num_requests,
-                "recorded": dict(recorder.take().counts),
+                "recorded": dict(recorder.counts()),
                 "aborted": recorder.aborted,
                 "in_flight": process.in_flight,
             }
