@@ -231,7 +231,9 @@ def test_another_schema_is_refused_with_what_to_do() -> None:
 def test_another_machine_is_refused(changes: dict[str, object], told: str) -> None:
     with world([Attempt.KILLED]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
-        patch.setattr(carrying_out, "capture_environment", lambda *_: campaigns.environment().model_copy(update=changes))
+        patch.setattr(
+            carrying_out, "capture_environment", lambda *_: campaigns.environment().model_copy(update=changes)
+        )
         with pytest.raises(CannotResume, match=told):
             resume(LoadRuns(made.supervisor), folder)
         assert folder.resumptions() == ()
