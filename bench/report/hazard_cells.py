@@ -66,8 +66,7 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
             return ABSENT
         counted = [one for one in found if one.verdict is not HazardVerdict.NOT_MEASURED]
         if not counted:
-            why = {why for one in found for why in one.counted.why_unexposed}
-            if clock_exposure.NO_LEASE in why:
+            if any(not row.has_lease for one in found for row in one.counted.others):
                 return Text(f"no: {clock_exposure.NO_LEASE}", measured=False)
             return Text(ABSENT.words, _notes(found, notes), measured=False)
         marks, runs = _notes(found, notes), tuple(dict.fromkeys(run for one in counted for run in one.evidence))

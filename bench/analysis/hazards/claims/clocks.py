@@ -128,9 +128,9 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         yield judged(claim, Verdict.FAILS, outside, rows, found=found)
         return
     if not servers.rows:
-        why = exposure.why_not_by_servers(every[0]) or exposure.TOO_SHORT
-        verdict = Verdict.NOT_MEASURED if why == exposure.TOO_SHORT else Verdict.NOT_TESTABLE
-        yield judged(claim, verdict, why, [*every, *client_rows, *crash_rows])
+        never = exposure.why_not_by_servers(every[0])
+        verdict = Verdict.NOT_TESTABLE if never else Verdict.NOT_MEASURED
+        yield judged(claim, verdict, never or exposure.TOO_SHORT, [*every, *client_rows, *crash_rows])
         return
     clock = every[0].capability("lease_clock")
     asked = "client" in claim.how_to_test

@@ -26,9 +26,8 @@ def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
         (f"restart, durability {kind}" if kind else "restart", Exposed.of(_durable(restarts, kind)))
         for kind in sorted(kinds, key=_durability_order)
     ]
-    for replicated, what in ((False, BEFORE), (True, AFTER)):
-        of_kind = [row for row in failovers if bool(row.parameter("replicated")) is replicated]
-        parts += [(what, Exposed.of(of_kind))] if of_kind else []
+    before, after = (_replicated(failovers, replicated) for replicated in (False, True))
+    parts += [(what, Exposed.of(rows)) for what, rows in ((BEFORE, before), (AFTER, after)) if rows]
     told = joined(
         *(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of),
         *(f"{what}: not measured ({', '.join(held.why_unexposed)})" for what, held in parts if not held.shown.of),
@@ -36,13 +35,12 @@ def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     if not any(held.shown.of for _, held in parts):
         yield missing(claim, hazards, scenario, *scenarios_in(Role.LEADER_LOST))
         return
-    lost = [what for what, held in parts if held.harmful]
     kept = [what for what, held in parts if held.shown.none]
     unseen = [held.shown for _, held in parts if held.shown.none]
     rows = [row for _, held in parts for row in held.judged]
-    if not lost:
+    if not any(held.harmful for _, held in parts):
         verdict, why = Verdict.FAILS, told
-    elif kept and BEFORE not in lost:
+    elif kept and not Exposed.of(before).harmful:
         verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
     else:
         verdict, why, unseen = Verdict.HOLDS, told, []  # it was seen to be lost
@@ -75,12 +73,8 @@ def survives_failover(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
 
 def replica_promoted(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C60: an asynchronous replica can be promoted without the lock."""
-    held, after = (
-        Exposed.of(
-            [row for row in hazards.of(scenario, claim.system) if bool(row.parameter("replicated")) is replicated]
-        )
-        for replicated in (False, True)
-    )
+    every = hazards.of(scenario, claim.system)
+    held, after = (Exposed.of(_replicated(every, replicated)) for replicated in (False, True))
     if not held.shown.of:
         yield missing(claim, hazards, scenario)
         return
@@ -133,6 +127,10 @@ def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:
     outcomes = [ask.outcome for row in rows for ask in row.trial.asks if ask.actor == actor]
     told = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
     return f"what the {actor} was told: {', '.join(told)}" if told else ""
+
+
+def _replicated(rows: Sequence[TrialRow], replicated: bool) -> list[TrialRow]:
+    return [row for row in rows if bool(row.parameter("replicated")) is replicated]
 
 
 def _durable(rows: Sequence[TrialRow], kind: str) -> list[TrialRow]:
