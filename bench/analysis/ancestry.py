@@ -239,7 +239,7 @@ def _run_tree(run: RunAncestry) -> dict[str, object]:
 
 
 def _verdicts(verdicts: Sequence[FaultVerdict]) -> list[dict[str, object]]:
-    return [{"fault": one.fault, "verdict": str(one.verdict), "reason": one.reason} for one in verdicts]
+    return [{"id": one.id, "fault": one.fault, "verdict": str(one.verdict), "reason": one.reason} for one in verdicts]
 
 
 def _hazard_tree(one: HazardAncestry) -> dict[str, object]:

@@ -4,12 +4,11 @@ What a file says is who does what, which fault strikes whom, and what is measure
 servers is the stage's business (and, in a model, the simulator's). The vocabulary:
 
     title, question    for people: what happens, and what the run answers
-    fault              the fault it is about: pause, kill, partition, clock_jump, restart, failover, nodes, ... or none
+    meaning            what its runs mean to whoever judges them: see bench/records/meaning.py, which has every field
     systems            what `all` means. By what systems can do: {needs: {trait: true or false}}, all traits of it, see
                        bench/hazards/traits.py; of the headline systems, less those of `without: [...]`, and with those
                        of `also: [...]`; any other that has what is needed is played where it is named. Or, where the
                        scenario is about one system itself: their names, in the order of the table
-    claims             ids of claims.csv that its runs are evidence for
     actors             by name: {proxied: true} lies behind a proxy of its own, so that it alone can be cut off;
                        {resource_proxied: true} reaches the resource through one;
                        {variant: {...}} goes to its lock client, {watchdog: 0.333 ttl} renews while it holds,
@@ -71,6 +70,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bench.errors import LockbenchError
 from bench.hazards.traits import TRAITS, traits_of
 from bench.records.hazards import Scalar
+from bench.records.meaning import Meaning
 from bench.systems.registry import HEADLINE, SYSTEMS
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -181,9 +181,8 @@ class Scenario(_Model):
     name: str
     title: str
     question: str
-    fault: str
+    meaning: Meaning = Meaning()
     about: Chosen | tuple[str, ...] = Field(alias="systems")
-    claims: tuple[str, ...] = ()
     actors: dict[str, ActorPart]
     parameters: dict[str, Scalar]
     quick: dict[str, list[Scalar]] = Field(default_factory=dict)
@@ -239,6 +238,11 @@ class Scenario(_Model):
         for number, step in enumerate(self.steps, 1):
             for one in step.all_steps:
                 yield number, one
+
+    @property
+    def fault(self) -> str:
+        """In words, as tables have it."""
+        return self.meaning.fault or (load_scenario(self.meaning.line_of).fault if self.meaning.line_of else self.name)
 
     @property
     def systems(self) -> tuple[str, ...]:

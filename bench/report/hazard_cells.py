@@ -7,12 +7,13 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards import clock_exposure
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.meanings import line_of, scenarios_in
 from bench.analysis.hazards.reasons import longest_pin_ms
-from bench.analysis.hazards.subjects import SUBJECTS
 from bench.analysis.hazards.tokens import events_that_lower
 from bench.analysis.hazards.tolerance import clock_rule
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.formats import NO_BREAK
 from bench.report.hazard_verdicts import NOT_SEEN, word_of
@@ -23,8 +24,7 @@ NO_TOKEN = "No token, so no fence can help; fence by other means"
 NOT_EXPOSED = "No trial could have shown harm; play more trials"
 COUNTER = "A deleted or lost counter starts anew, and late writes pass; make it outlive the lock"
 FEW = "Too few runs to call it safe; play more"
-PAUSE = SUBJECTS["gc-pause"].fault
-_CLOCKS = tuple(SUBJECTS[name].fault for name in ("server-clock", "redlock-clock", "client-clock"))
+_CLOCKS = (Role.SERVER_CLOCKS, Role.CLOCK_SEARCH, Role.CLIENT_CLOCKS)
 
 
 def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
@@ -32,7 +32,7 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
 
     def measured(system: str) -> Text:
         hazards = evidence.hazards
-        found = [one for one in _verdicts(hazards, system, (PAUSE,)) if one.fault == PAUSE]
+        found = [one for one in _verdicts(hazards, system, Role.PAUSE_MAP) if not one.line.variant]
         if hazards is None or not found:
             return ABSENT
         (one,) = found
@@ -61,13 +61,12 @@ def clock_sensitivity(evidence: Evidence, notes: Footnotes) -> Callable[[str], T
 
     def measured(system: str) -> Text:
         hazards = evidence.hazards
-        found = _verdicts(hazards, system, _CLOCKS)
+        found = _verdicts(hazards, system, *_CLOCKS)
         if hazards is None or not found:
             return ABSENT
         counted = [one for one in found if one.verdict is not HazardVerdict.NOT_MEASURED]
         if not counted:
-            why = {why for one in found for why in one.counted.why_unexposed}
-            if clock_exposure.NO_LEASE in why:
+            if any(not row.has_lease for one in found for row in one.counted.others):
                 return Text(f"no: {clock_exposure.NO_LEASE}", measured=False)
             return Text(ABSENT.words, _notes(found, notes), measured=False)
         marks, runs = _notes(found, notes), tuple(dict.fromkeys(run for one in counted for run in one.evidence))
@@ -95,15 +94,12 @@ def _of(count: Count) -> str:
     return f"{count.seen} of {count.of}"
 
 
-def _verdicts(hazards: HazardEvidence | None, system: str, faults: Sequence[str]) -> list[FaultVerdict]:
-    """The verdicts of a system under these faults, each with all of its lines."""
+def _verdicts(hazards: HazardEvidence | None, system: str, *roles: Role) -> list[FaultVerdict]:
+    """The verdicts of a system in the scenarios of these roles, each with all of its lines."""
     if hazards is None:
         return []
-    return [
-        one
-        for one in hazards.verdicts
-        if one.system == system and any(one.fault == fault or one.fault.startswith(f"{fault} (") for fault in faults)
-    ]
+    faults = {line_of(scenario) for scenario in scenarios_in(*roles)}
+    return [one for one in hazards.verdicts if one.system == system and one.line.fault in faults]
 
 
 def _notes(found: Sequence[FaultVerdict], notes: Footnotes) -> tuple[int, ...]:

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.analysis import names
-from bench.analysis.hazards import resources, tokens, tolerance
+from bench.analysis.hazards import tokens, tolerance
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.late_writes import late_accepted, late_refused
+from bench.analysis.hazards.meanings import line_of, meaning_of, plays
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
-from bench.analysis.hazards.subjects import OF_OTHER_TABLES, SUBJECTS, subject_of
+from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.tolerance import ToleranceRow
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import Scalar
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_verdicts import shown_word
@@ -23,7 +25,6 @@ VOID = "void"
 _UNITS = {"ms": "ms", "s": "s", "ttls": "TTL"}
 _NEVER_MS = -1.0  # how a scenario says that what it timed did not happen
 _SEARCHED: tuple[str, ...] = ("ttl_ms", "nodes_held", "nodes_jumped", "when")  # of the search for a tolerance
-_TOKEN_SCENARIOS = (tokens.SOURCES, tokens.NAIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class ScenarioTable:
     """One scenario's rows, with what its columns are."""
 
     scenario: str
-    fault: str
+    fault: str  # in words; "" where the scenario has a table of its own, or no words but its name
     parameters: tuple[str, ...]
     measures: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -82,7 +83,7 @@ class ScenarioTable:
     @property
     def has_overlaps(self) -> bool:
         """Where two holders are the subject, or were seen: elsewhere it is a column of noughts."""
-        about = self.scenario not in OF_OTHER_TABLES and not subject_of(self.scenario).hazard.of_availability
+        about = not meaning_of(self.scenario).own_table and not subject_of(self.scenario).hazard.of_availability
         return any(any(row.overlap_s) or (about and row.overlap_s) for row in self.rows)
 
     @property
@@ -96,14 +97,13 @@ class ScenarioTable:
     @property
     def has_tokens(self) -> bool:
         """Only where it is the subject, or where a token did not rise: elsewhere it is a column of noughts."""
-        return any(row.token_faults for row in self.rows) or self.scenario in _TOKEN_SCENARIOS
+        return any(row.token_faults for row in self.rows) or plays(self.scenario, *tokens.ROLES)
 
 
 def scenario_tables(hazards: HazardEvidence) -> tuple[ScenarioTable, ...]:
     """One table for each scenario that was played, by fault; rows in the order of systems, not of the seed."""
     played = {run.scenario for run in hazards.runs}
-    order = [*SUBJECTS, *sorted(OF_OTHER_TABLES)]
-    ranked = sorted(played, key=lambda name: (order.index(name) if name in order else len(order), name))
+    ranked = sorted(played, key=lambda name: (meaning_of(name).place, name))
     return tuple(_table(hazards, name) for name in ranked)
 
 
@@ -154,7 +154,7 @@ def _number(value: float) -> str:
 
 def _table(hazards: HazardEvidence, scenario: str) -> ScenarioTable:
     runs = [run for run in hazards.runs if run.scenario == scenario]
-    if scenario == tolerance.SCENARIO:
+    if plays(scenario, Role.CLOCK_SEARCH):
         varying, rows = _SEARCHED, [_tolerance_row(hazards, row) for row in hazards.tolerance]
     else:
         varying = _varying(runs)
@@ -162,7 +162,8 @@ def _table(hazards: HazardEvidence, scenario: str) -> ScenarioTable:
     void = [_void_row(run, varying) for run in sorted(runs, key=lambda run: names.position(run.system)) if run.void]
     ordered = sorted([*rows, *void], key=lambda row: (names.position(row.system), row.system))
     told = dict.fromkeys(name for row in ordered for name in row.measures)
-    return ScenarioTable(scenario, subject_of(scenario).fault, varying, tuple(told), tuple(ordered))
+    fault = "" if meaning_of(scenario).own_table else meaning_of(line_of(scenario)).fault
+    return ScenarioTable(scenario, fault, varying, tuple(told), tuple(ordered))
 
 
 def _varying(runs: Iterable[HazardRun]) -> tuple[str, ...]:
@@ -198,7 +199,7 @@ def _rank(value: Scalar | None) -> tuple[int, float, str]:
 
 def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[str, Scalar | None]) -> Row:
     first, checked = trials[0], [row.checked for row in trials]
-    excludes = first.scenario not in _TOKEN_SCENARIOS
+    excludes = not plays(first.scenario, *tokens.ROLES)
     return Row(
         system=first.system,
         parameters={name: NOTHING if value is None else value_words(value) for name, value in values.items()},
@@ -237,14 +238,13 @@ def _times(trials: Sequence[TrialRow], name: str, every: Sequence[TrialRow]) -> 
 def _verdict(hazards: HazardEvidence, trials: Sequence[TrialRow]) -> str:
     """What these trials show, and no others; of a token or a kind of resource, what its own trials do."""
     row = trials[0]
-    if row.scenario in _TOKEN_SCENARIOS:
-        event = tokens.EVENT_OF_NAIVE if row.scenario == tokens.NAIVE else str(row.parameter("event", ""))
-        found = [one for one in hazards.tokens if (one.system, one.event) == (row.system, event)]
+    if plays(row.scenario, *tokens.ROLES):
+        found = [one for one in hazards.tokens if (one.system, one.event) == (row.system, tokens.event_of(row))]
         return str(found[0].verdict) if found else ""
-    if row.scenario == resources.SCENARIO:
+    if plays(row.scenario, Role.RESOURCE_KINDS):
         kinds = [one for one in hazards.resources if one.kind == str(row.parameter("resource", "referee"))]
         return ("checks tokens" if kinds[0].fences else "does not check") if kinds else ""
-    if row.scenario in OF_OTHER_TABLES:
+    if meaning_of(row.scenario).own_table:
         return ""
     return shown_word(Exposed.of(trials))
 
@@ -263,7 +263,7 @@ def _tolerance_row(hazards: HazardEvidence, row: ToleranceRow) -> Row:
     }
     found = [
         one
-        for one in hazards.of(tolerance.SCENARIO, row.system)
+        for one in hazards.in_role(Role.CLOCK_SEARCH, row.system)
         if (one.ttl_ms, tolerance.nodes_held(one), one.parameter("nodes_jumped"), one.parameter("when", ""))
         == (row.ttl_ms, row.nodes_held, row.nodes_jumped, row.when)
     ]

@@ -7,6 +7,7 @@ from bench.analysis import names
 from bench.analysis.hazards.counts import CONFIDENCE
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.subjects import Line
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report.formats import NO_BREAK, NOTHING
@@ -31,11 +32,11 @@ COUNTED = "Counts are trials that showed the harm, of those that could have."
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Some systems side by side. `cells` by fault and system; a pair that was not tried has none."""
+    """Some systems side by side. `cells` by line and system; a pair that was not tried has none."""
 
     systems: tuple[str, ...]
-    faults: tuple[str, ...]
-    cells: Mapping[tuple[str, str], FaultVerdict]
+    lines: tuple[Line, ...]
+    cells: Mapping[tuple[Line, str], FaultVerdict]
 
 
 def matrices(hazards: HazardEvidence) -> tuple[Matrix, ...]:
@@ -50,8 +51,8 @@ def _matrix(hazards: HazardEvidence, systems: Sequence[str]) -> Matrix:
     found = [one for one in hazards.verdicts if one.system in systems]
     return Matrix(
         systems=tuple(systems),
-        faults=tuple(dict.fromkeys(one.fault for one in found)),
-        cells={(one.fault, one.system): one for one in found},
+        lines=tuple(dict.fromkeys(one.line for one in found)),
+        cells={(one.line, one.system): one for one in found},
     )
 
 

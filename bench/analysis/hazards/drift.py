@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.tolerance import nodes_held
-
-SCENARIO = "redlock-drift"
+from bench.records.meaning import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def drift_rows(trials: Iterable[TrialRow]) -> tuple[DriftRow, ...]:
     holder was over shows nothing."""
     groups: dict[tuple[str, int, int, int], list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SCENARIO and (row.measure("remaining_validity_ms") or 0.0) > 0.0:
+        if plays(row.scenario, Role.CLOCK_DRIFT) and (row.measure("remaining_validity_ms") or 0.0) > 0.0:
             key = (row.system, row.ttl_ms, nodes_held(row), int(row.parameter("nodes_drifting", 0)))
             groups.setdefault(key, []).append(row)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))

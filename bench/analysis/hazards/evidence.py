@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bench.analysis.hazards.drift import DriftRow, drift_rows
+from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.nodes import NodesRow, nodes_rows
 from bench.analysis.hazards.recovery import RecoveryPoint, RecoveryRow, recovery_points, recovery_rows
 from bench.analysis.hazards.resources import ResourceRow, resource_rows
@@ -13,6 +14,7 @@ from bench.analysis.hazards.tolerance import ToleranceRow, tolerance_rows
 from bench.analysis.hazards.verdicts import FaultVerdict, VoidRun, fault_verdicts, void_run
 from bench.analysis.hazards.window import PauseCell, WindowFit, WindowPoint, pause_map, window_fits, window_points
 from bench.records.hazards import HazardCampaign, Scalar
+from bench.records.meaning import Role
 from bench.records.schema import Environment, Resumed
 from bench.records.store import HazardFolder
 
@@ -102,6 +104,10 @@ class HazardEvidence:
             and system in (None, row.system)
             and all(row.parameter(name) == value for name, value in parameters.items())
         )
+
+    def in_role(self, role: Role, system: str | None = None, **parameters: Scalar) -> tuple[TrialRow, ...]:
+        """The same of every scenario that plays a role, in the order of tables."""
+        return tuple(row for scenario in scenarios_in(role) for row in self.of(scenario, system, **parameters))
 
     def timeline(self, run_id: str, trial: str | None = None) -> TrialRow | None:
         """One trial with its history, for a timeline: by run and name, or the run's last one."""

@@ -6,7 +6,7 @@ for it, that another client had been granted the key before the fault was over. 
 writes, who got the lock in the end) is nowhere read here; a test holds every scenario to that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bench.analysis.hazards import clock_exposure
 from bench.analysis.hazards.nodes import nodes_down_of
@@ -111,3 +111,13 @@ def client_wrong(row: TrialRow) -> str:
     """A client's clock."""
     exposed = clock_exposure.client_wrong(row)
     return "" if exposed else clock_exposure.why_not_by_client(row) or clock_exposure.TOO_SHORT
+
+
+PLAIN: Mapping[str, Unexposed] = {
+    one.__name__: one
+    for one in (
+        *(always, servers_down, restarted, answered_late, jumped_past_the_lease, servers_ahead, servers_drifted),
+        *(servers_back_after_crash, client_refused, client_wrong),
+    )
+}
+MADE: Mapping[str, Callable[..., Unexposed]] = {one.__name__: one for one in (stopped, outlasted, struck)}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from bench.analysis.hazards.nodes import got_it
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.validity import nothing_left
 
@@ -168,6 +169,22 @@ def waited_for_the_clock(row: TrialRow) -> bool:
     return recovery_ms < 0.0 or recovery_ms > longest_block_ms(row) + back_ms / 2
 
 
+def not_acquired(row: TrialRow) -> bool:
+    """Did the client not get the lock with these servers down?"""
+    return not got_it(row)
+
+
 def longest_block_ms(row: TrialRow) -> float:
     """How long a client that is gone may block its key: a lease, and the asking of whoever waits for it."""
     return row.ttl_ms + max(row.capability_ms("ttl_granularity_ms"), ASKING_MS)
+
+
+PLAIN: Mapping[str, Predicate] = {
+    one.__name__: one
+    for one in (
+        *(never, two_holders, wrote_over, told_too_late, believed_on_awake, died_and_acquired, granted_too_late),
+        *(nobody_served, never_recovered, recovered_beyond_its_lease, free_and_not_granted, blocked_beyond_its_lease),
+        *(waited_for_the_clock, not_acquired),
+    )
+}
+MADE: Mapping[str, Callable[..., Predicate]] = {one.__name__: one for one in (measured, measured_not)}

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
+from bench.records.meaning import Role
 
-SCENARIO = "nodes-down"
 KILL = "kill"
 HANG = "hang"
 
@@ -39,7 +40,7 @@ def nodes_rows(trials: Iterable[TrialRow]) -> tuple[NodesRow, ...]:
     """One row for each combination, in table order."""
     groups: dict[tuple[str, str, int, int], list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SCENARIO and row.measure("acquired") is not None:
+        if plays(row.scenario, Role.NODES_STOPPED) and row.measure("acquired") is not None:
             timeout_ms = int(row.parameter("node_timeout_ms", 0)) if _asks_each_node(row) else 0
             groups.setdefault((row.system, how_of(row), nodes_down_of(row), timeout_ms), []).append(row)
     ordered = sorted(groups, key=lambda key: (names.position(key[0]), key[0], key[1] == HANG, key[2:]))

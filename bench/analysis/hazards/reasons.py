@@ -12,14 +12,13 @@ from bench.analysis.hazards.harms import (
     refused_by_itself,
     told_too_late,
 )
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.nodes import nodes_down_of
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import EndOfBelief
-
-# Those in which somebody waits for the end of a pause.
-PINNING = ("gc-pause", "page-scenario", "watchdog", "idle-in-transaction", "late-release")
+from bench.records.meaning import Role
 
 
 def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> str:
@@ -92,7 +91,9 @@ def pinned(rows: Sequence[TrialRow]) -> str:
 
 def longest_pin_ms(rows: Sequence[TrialRow]) -> float | None:
     """The longest that a waiter was kept from a lock that has no TTL; None where there is a TTL, or nobody waited."""
-    held = [row for row in rows if not row.has_lease and row.scenario in PINNING and not row.checked.overlap_ns]
+    held = [
+        row for row in rows if not row.has_lease and plays(row.scenario, Role.PINNING) and not row.checked.overlap_ns
+    ]
     return max((wait for row in held if (wait := _pinned_ms(row)) is not None and wait >= 0.0), default=None)
 
 
@@ -126,7 +127,7 @@ def outlived(rows: Sequence[TrialRow]) -> str:
     told = [
         (row, bool(value))
         for row in rows
-        if row.scenario in ("restart", "stalled-leader")
+        if plays(row.scenario, Role.SURVIVAL)
         for name in ("still_held", "survived")
         if (value := row.measure(name)) is not None
     ]
@@ -171,7 +172,7 @@ def _blocked(rows: Sequence[TrialRow]) -> str:
 
 def _stopped(rows: Sequence[TrialRow]) -> str:
     """Which servers were missing for a quorum; "" where that is not what the trials are about."""
-    down = sorted({nodes_down_of(row) for row in rows if row.scenario == "nodes-down"})
+    down = sorted({nodes_down_of(row) for row in rows if plays(row.scenario, Role.NODES_STOPPED)})
     if not down:
         return ""
     numbers = f"{down[0]}" if len(down) == 1 else f"{down[0]} to {down[-1]}"

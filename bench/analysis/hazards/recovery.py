@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.intervals import across_runs
 from bench.analysis.quantiles import carries
+from bench.records.meaning import Role
 
-SCENARIO = "crash-recovery"
-WITH_FAILOVER = "crash-and-failover"
+ROLES = (Role.RECOVERY, Role.RECOVERY_AND_LEADER)
 P95 = 0.95
 NEVER_MS = -1.0  # how a scenario says that no grant came
 
@@ -89,7 +90,7 @@ class RecoveryRow:
 
 def recovery_points(trials: Iterable[TrialRow]) -> tuple[RecoveryPoint, ...]:
     """One point a trial, in the order of the trials."""
-    return tuple(_point(row) for row in trials if row.scenario in (SCENARIO, WITH_FAILOVER))
+    return tuple(_point(row) for row in trials if plays(row.scenario, *ROLES))
 
 
 def recovery_rows(points: Iterable[RecoveryPoint]) -> tuple[RecoveryRow, ...]:
@@ -109,7 +110,7 @@ def _point(row: TrialRow) -> RecoveryPoint:
         ttl_ms=row.ttl_ms,
         recovery_ms=None if told is None or told < 0.0 else told,
         allowed_ms=row.ttl_ms + row.capability_ms("ttl_granularity_ms"),
-        failover=str(row.parameter("failover", "")) if row.scenario == WITH_FAILOVER else "",
+        failover=str(row.parameter("failover", "")) if plays(row.scenario, Role.RECOVERY_AND_LEADER) else "",
     )
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.late_writes import late_count
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow, run_ids
-
-SCENARIO = "resources"
+from bench.records.meaning import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def resource_rows(trials: Iterable[TrialRow]) -> tuple[ResourceRow, ...]:
     """One row a kind, by name."""
     groups: dict[str, list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SCENARIO:
+        if plays(row.scenario, Role.RESOURCE_KINDS):
             groups.setdefault(str(row.parameter("resource", "referee")), []).append(row)
     return tuple(
         ResourceRow(

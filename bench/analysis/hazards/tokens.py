@@ -10,12 +10,13 @@ from enum import StrEnum
 
 from bench.analysis import names
 from bench.analysis.hazards.counts import Count
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
 from bench.records.hazards import TokenFault
+from bench.records.meaning import Role
 
-SOURCES = "token-sources"
-NAIVE = "naive-fence"
-EVENT_OF_NAIVE = "interleaved"  # the event of the naive-fence scenario: two clients between INCR and SET
+INTERLEAVED = "interleaved"  # an event of its own: two clients between INCR and SET
+ROLES = (Role.TOKEN_SOURCES, Role.TOKENS_INTERLEAVED)
 
 
 class TokenVerdict(StrEnum):
@@ -46,11 +47,14 @@ def token_rows(trials: Iterable[TrialRow]) -> tuple[TokenRow, ...]:
     """One row for each system and event, in table order."""
     groups: dict[tuple[str, str], list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SOURCES:
-            groups.setdefault((row.system, str(row.parameter("event", ""))), []).append(row)
-        elif row.scenario == NAIVE:
-            groups.setdefault((row.system, EVENT_OF_NAIVE), []).append(row)
+        if plays(row.scenario, *ROLES):
+            groups.setdefault((row.system, event_of(row)), []).append(row)
     return tuple(_row(*key, groups[key]) for key in sorted(groups, key=lambda key: (names.position(key[0]), key)))
+
+
+def event_of(row: TrialRow) -> str:
+    """What disturbed the source of the token."""
+    return INTERLEAVED if plays(row.scenario, Role.TOKENS_INTERLEAVED) else str(row.parameter("event", ""))
 
 
 def events_that_lower(rows: Iterable[TokenRow], system: str) -> tuple[str, ...]:

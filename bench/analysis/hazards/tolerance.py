@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells import Absent
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
+from bench.records.meaning import Role
 
-SCENARIO = "redlock-clock"
 AGREES_MS = 10.0  # keys are set this much after the holder began to count, on a busy machine
 
 
@@ -87,7 +88,7 @@ def tolerance_rows(trials: Iterable[TrialRow]) -> tuple[ToleranceRow, ...]:
     """One row for each combination, by TTL, nodes and moment."""
     groups: dict[tuple[str, int, int, int, str], list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == SCENARIO and _jump_ms(row) is not None:
+        if plays(row.scenario, Role.CLOCK_SEARCH) and _jump_ms(row) is not None:
             nodes_jumped, when = int(row.parameter("nodes_jumped", 0)), str(row.parameter("when", ""))
             key = (row.system, row.ttl_ms, nodes_held(row), nodes_jumped, when)
             groups.setdefault(key, []).append(row)

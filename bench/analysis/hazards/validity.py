@@ -2,7 +2,6 @@
 
 from bench.analysis.hazards.rows import TrialRow
 
-SCENARIO = "late-quorum"
 DRIFT_SHARE, DRIFT_MS = 0.01, 2.0  # set aside for clocks that drift: 1 % of the TTL and 2 ms
 
 

@@ -23,12 +23,14 @@ from bench.analysis import names
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.harms import Hazard
+from bench.analysis.hazards.meanings import meaning_of
 from bench.analysis.hazards.reasons import reason_for
 from bench.analysis.hazards.rows import HazardRun, TrialRow, run_ids
-from bench.analysis.hazards.subjects import OF_OTHER_TABLES, Subject, place_of, subject_of
+from bench.analysis.hazards.subjects import Line, Subject, subject_of
+from bench.analysis.hazards.variants import Variant
 from bench.analysis.hazards.vocabulary import HazardVerdict
 
-CONTROL = "nothing done"
+CONTROL = Variant("nothing-done", "nothing done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class FaultVerdict:
     """One system under one fault."""
 
     system: str
-    fault: str  # in words, with what sets it apart: "restart of all servers (durability none)"
+    line: Line
     hazard: Hazard
     verdict: HazardVerdict
     counted: Exposed
@@ -57,6 +59,16 @@ class FaultVerdict:
     evidence: tuple[str, ...]  # the runs that show it; all of them where nothing was shown
     runs: tuple[str, ...]  # all that have an exposed trial
     void: tuple[VoidRun, ...]
+
+    @property
+    def id(self) -> str:
+        """Of the fault and its variant, for code: restart/durability-none."""
+        return self.line.id
+
+    @property
+    def fault(self) -> str:
+        """The same in words, for tables: "restart of all servers (durability none)"."""
+        return self.line.words
 
     @property
     def shown(self) -> Count:
@@ -88,30 +100,30 @@ class FaultVerdict:
 
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
     """One for each system and fault that was tried, by fault and then by system, in table order."""
-    groups: dict[tuple[str, str], _Group] = {}
+    groups: dict[tuple[Line, str], _Group] = {}
     known = _lines_by_plan(runs)
     for run in runs:
-        if run.scenario in OF_OTHER_TABLES:
+        if meaning_of(run.scenario).own_table:
             continue
         subject = subject_of(run.scenario)
         # Without a history a run stands where those stand that were planned like it, or else in its fault's plain line.
-        for label in _lines(subject, run) if run.trials else known.get(_planned_like(run), [subject.fault]):
-            group = groups.setdefault((label, run.system), _Group(place_of(run.scenario), subject))
+        for line in _lines(subject, run) if run.trials else known.get(_planned_like(run), [subject.plain]):
+            group = groups.setdefault((line, run.system), _Group(subject))
             if run.void:
                 group.void.append(void_run(run))
             else:
-                group.rows += [row for row in run.trials if _line(subject, row) == label]
-    ordered = sorted(groups, key=lambda key: (groups[key].place, key[0], names.position(key[1]), key[1]))
-    return tuple(_verdict(system, label, groups[label, system]) for label, system in ordered)
+                group.rows += [row for row in run.trials if _line(subject, row) == line]
+    ordered = sorted(groups, key=lambda key: (groups[key].subject.place, key[0].words, names.position(key[1]), key[1]))
+    return tuple(_verdict(system, line, groups[line, system]) for line, system in ordered)
 
 
-def _lines(subject: Subject, run: HazardRun) -> list[str]:
+def _lines(subject: Subject, run: HazardRun) -> list[Line]:
     """The lines in which a run's trials count."""
-    return [label for label in dict.fromkeys(_line(subject, row) for row in run.trials) if label is not None]
+    return [line for line in dict.fromkeys(_line(subject, row) for row in run.trials) if line is not None]
 
 
-def _lines_by_plan(runs: Sequence[HazardRun]) -> dict[Hashable, list[str]]:
-    found: dict[Hashable, list[str]] = {}
+def _lines_by_plan(runs: Sequence[HazardRun]) -> dict[Hashable, list[Line]]:
+    found: dict[Hashable, list[Line]] = {}
     for run in runs:
         if lines := _lines(subject_of(run.scenario), run):
             found.setdefault(_planned_like(run), lines)
@@ -122,10 +134,10 @@ def _planned_like(run: HazardRun) -> Hashable:
     return run.scenario, run.system, frozenset(run.plan.parameters.items())
 
 
-def _line(subject: Subject, row: TrialRow) -> str | None:
+def _line(subject: Subject, row: TrialRow) -> Line | None:
     """The line of the table that a trial counts in. A control has none, unless it shows harm: that needed no fault."""
     harmful = subject.shows(row) or subject.unavailable(row)
-    return subject.label(row) or (f"{subject.fault} ({CONTROL})" if harmful else None)
+    return subject.line(row) or (subject.apart(CONTROL) if harmful else None)
 
 
 def void_run(run: HazardRun) -> VoidRun:
@@ -135,13 +147,12 @@ def void_run(run: HazardRun) -> VoidRun:
 
 @dataclass(slots=True)
 class _Group:
-    place: int  # of the fault in the table
     subject: Subject
     rows: list[TrialRow] = field(default_factory=list)
     void: list[VoidRun] = field(default_factory=list)
 
 
-def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
+def _verdict(system: str, line: Line, group: _Group) -> FaultVerdict:
     counted = Exposed.of(group.rows)
     telling = (
         counted.harmful
@@ -151,7 +162,7 @@ def _verdict(system: str, fault: str, group: _Group) -> FaultVerdict:
     )
     return FaultVerdict(
         system=system,
-        fault=fault,
+        line=line,
         hazard=group.subject.hazard,
         verdict=counted.verdict,
         counted=counted,

@@ -15,12 +15,12 @@ from bench.analysis import names
 from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.exposure import BEYOND_TTLS
 from bench.analysis.hazards.late_writes import ahead_of_the_fence, late_accepted
+from bench.analysis.hazards.meanings import plays
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.subjects import shown_at_write
+from bench.analysis.hazards.variants import shown_at_write
 from bench.analysis.intervals import across_runs
+from bench.records.meaning import Role
 
-GRID = "gc-pause"  # the grid of pauses, from which the fit is made
-SCENARIOS = (GRID, "page-scenario")  # those that stop a whole holder without a watchdog
 TOLERATED_TTLS = 0.1  # a larger median difference needs a reason
 
 
@@ -108,14 +108,16 @@ class PauseCell:
 
 def window_points(trials: Iterable[TrialRow]) -> tuple[WindowPoint, ...]:
     """One point a trial whose pause was measured, in the order of the trials."""
-    return tuple(_point(row) for row in trials if row.scenario in SCENARIOS and row.measure("pause_ms") is not None)
+    return tuple(
+        _point(row) for row in trials if plays(row.scenario, Role.PAUSE_MAP) and row.measure("pause_ms") is not None
+    )
 
 
 def window_fits(trials: Sequence[TrialRow]) -> tuple[WindowFit, ...]:
     """One fit a system, in table order."""
     by_system: dict[str, list[TrialRow]] = {}
     for row in trials:
-        if row.scenario == GRID and row.measure("pause_ms") is not None:
+        if plays(row.scenario, Role.PAUSE_GRID) and row.measure("pause_ms") is not None:
             by_system.setdefault(row.system, []).append(row)
     return tuple(_fit(system, by_system[system]) for system in sorted(by_system, key=names.position))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from bench.analysis import names
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.subjects import Line
 from bench.analysis.hazards.tokens import TokenVerdict
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
@@ -138,16 +139,16 @@ def scenario_blocks(hazards: HazardEvidence, level: int, chosen: Sequence[str] =
 # Verdicts
 
 
-def _verdicts(matrix: Matrix) -> Table[str]:
+def _verdicts(matrix: Matrix) -> Table[Line]:
     width = 13 if len(matrix.systems) < _FULL else 11
-    fault: Column[str] = Column("Fault", lambda fault: fault, fit=Fit(width=24))
+    fault: Column[Line] = Column("Fault", lambda line: line.words, fit=Fit(width=24))
     columns = [Column(names.title(one), _verdict_of(matrix, one), fit=Fit(width=width)) for one in matrix.systems]
-    return Table([fault, *columns], matrix.faults, kind="matrix", dense=True)
+    return Table([fault, *columns], matrix.lines, kind="matrix", dense=True)
 
 
-def _verdict_of(matrix: Matrix, system: str) -> Callable[[str], Text | str]:
-    def cell(fault: str) -> Text | str:
-        one = matrix.cells.get((fault, system))
+def _verdict_of(matrix: Matrix, system: str) -> Callable[[Line], Text | str]:
+    def cell(line: Line) -> Text | str:
+        one = matrix.cells.get((line, system))
         return NOTHING if one is None else _verdict(one)
 
     return cell
@@ -206,7 +207,7 @@ _WINDOW: Sequence[Column[WindowFit]] = (
 
 
 def _scenario(one: ScenarioTable, level: int) -> Iterable[Block]:
-    yield Heading(one.scenario, level, one.fault if one.fault != one.scenario else "")
+    yield Heading(one.scenario, level, one.fault)
     yield Table(list(_columns(one)), one.rows, dense=True)
 
 

@@ -9,7 +9,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.recovery import SCENARIO, WITH_FAILOVER, RecoveryPoint
+from bench.analysis.hazards.meanings import scenarios_in
+from bench.analysis.hazards.recovery import ROLES, RecoveryPoint
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -164,7 +166,7 @@ def _legend(axes: Axes, hazards: HazardEvidence, systems: Sequence[str]) -> None
 def _words(hazards: HazardEvidence, system: str) -> str:
     """The name, and the range of recovery in TTLs; in ms where the lock has no TTL."""
     mine = [point for point in hazards.recovery_points if point.system == system]
-    leased = any(row.has_lease for row in hazards.of(SCENARIO, system))
+    leased = any(row.has_lease for row in hazards.in_role(Role.RECOVERY, system))
     told = [names.title(system)]
     found = [point for point in mine if point.recovery_ms is not None]
     if found:
@@ -200,7 +202,7 @@ def _caption(hazards: HazardEvidence) -> str:
     if not points:
         return f"{_NOTHING} {lab_words(hazards)}"
     every = (*points, *hazards.recovery_points_with_failover)
-    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in every), (SCENARIO, WITH_FAILOVER))
+    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in every), scenarios_in(*ROLES))
     allowed = {
         point.system: point.allowed_ms - point.ttl_ms
         for point in points
@@ -222,7 +224,11 @@ def _caption(hazards: HazardEvidence) -> str:
                 if any(point.recovery_ms is None for point in points)
                 else []
             ),
-            *(["An emulator stands for DynamoDB."] if any(row.emulator for row in hazards.of(SCENARIO)) else []),
+            *(
+                ["An emulator stands for DynamoDB."]
+                if any(row.emulator for row in hazards.in_role(Role.RECOVERY))
+                else []
+            ),
             lab_words(hazards),
         )
     )

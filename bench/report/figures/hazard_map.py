@@ -11,8 +11,10 @@ from matplotlib.patches import Patch, Rectangle
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.meanings import plays, scenarios_in
 from bench.analysis.hazards.rows import HazardRun
-from bench.analysis.hazards.window import SCENARIOS, PauseOutcome, asked_ttls
+from bench.analysis.hazards.window import PauseOutcome, asked_ttls
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -105,7 +107,7 @@ def _cells(hazards: HazardEvidence) -> Mapping[_Key, _Cell]:
     for point in hazards.window_points:
         key = (point.system, round(point.pause_ttls, 2), point.fence)
         outcomes.setdefault(key, Counter())[point.outcome] += 1
-    void = [run for run in hazards.runs if run.void and run.scenario in SCENARIOS]
+    void = [run for run in hazards.runs if run.void and plays(run.scenario, Role.PAUSE_MAP)]
     pauses = {key[1] for key in outcomes} | {pause for run in void for _, pause, _ in _tried(run)}
     systems = {key[0] for key in outcomes} | {run.system for run in void}
     cells: dict[_Key, _Cell] = {}
@@ -216,7 +218,7 @@ def _legend(figure: Figure, kinds: Sequence[_Kind], top: float) -> None:
 
 def _runs(hazards: HazardEvidence) -> Sequence[str]:
     """Void runs too: the map shows that they are void."""
-    return [run.run_id for run in hazards.runs if run.scenario in SCENARIOS]
+    return [run.run_id for run in hazards.runs if plays(run.scenario, Role.PAUSE_MAP)]
 
 
 def _title(hazards: HazardEvidence) -> str:
@@ -244,13 +246,14 @@ def _caption(hazards: HazardEvidence) -> str:
     if not runs:
         return f"{_NOTHING} {lab_words(hazards)}"
     points = hazards.window_points
-    void = [one for one in hazards.void if one.scenario in SCENARIOS]
+    void = [one for one in hazards.void if plays(one.scenario, Role.PAUSE_MAP)]
     trials = formats.counted(Counter((p.system, round(p.pause_ttls, 2), p.fence) for p in points).values(), "trial")
     told = "; ".join(f"{one.run_id}: {one.cause}" for one in void)
+    played = formats.runs_by_scenario(runs, scenarios_in(Role.PAUSE_MAP))
     return " ".join(
         (
             f"Each cell is the most harmful outcome of its trials ({trials} each; a fraction where they differ): "
-            f"{formats.runs_by_scenario(runs, SCENARIOS)}. A late write was sent after another client had been granted "
+            f"{played}. A late write was sent after another client had been granted "
             "the key. With the fence on, the resource refuses a token below the highest it has accepted.",
             *([_AHEAD] if any(point.outcome is PauseOutcome.AHEAD for point in points) else []),
             *([f"Left out as void: {told}."] if told else []),

@@ -10,9 +10,10 @@ from matplotlib.patches import Patch
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.meanings import plays, scenarios_in
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.window import SCENARIOS
 from bench.records.hazards import Belief, Write
+from bench.records.meaning import Role
 from bench.report.figures.drawing import (
     Drawing,
     canvas,
@@ -82,13 +83,17 @@ def hazard_timeline(hazards: HazardEvidence, system: str | None = None) -> Drawi
 
 def _chosen(hazards: HazardEvidence, system: str | None) -> Sequence[TrialRow]:
     """A trial with the fence off and one with it on, of one system; fewer where there are fewer."""
-    paused = [row for row in hazards.trials if row.scenario in SCENARIOS and _holder(row) is not None and _pauses(row)]
+    paused = [
+        row
+        for row in hazards.trials
+        if plays(row.scenario, Role.PAUSE_MAP) and _holder(row) is not None and _pauses(row)
+    ]
     pairs: dict[tuple[int, str], dict[bool, TrialRow]] = {}
-    for scenario in SCENARIOS:
+    for place, scenario in enumerate(scenarios_in(Role.PAUSE_MAP)):
         for name in {row.system for row in paused if row.scenario == scenario and system in (None, row.system)}:
             mine = [row for row in paused if row.scenario == scenario and row.system == name]
             pair = {bool(row.fence): row for row in sorted(mine, key=_distance, reverse=True)}
-            pairs[SCENARIOS.index(scenario), name] = pair
+            pairs[place, name] = pair
 
     def rank(key: tuple[int, str]) -> tuple[bool, int, int, str]:
         off, on = pairs[key].get(False), pairs[key].get(True)

@@ -10,7 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.window import SCENARIOS, TOLERATED_TTLS, WindowFit, WindowPoint
+from bench.analysis.hazards.meanings import scenarios_in
+from bench.analysis.hazards.window import TOLERATED_TTLS, WindowFit, WindowPoint
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -194,7 +196,7 @@ def _caption(hazards: HazardEvidence) -> str:
     points = hazards.window_points
     if not points:
         return f"{_NOTHING} {lab_words(hazards)}"
-    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in points), SCENARIOS)
+    runs = formats.runs_by_scenario(dict.fromkeys(point.run_id for point in points), scenarios_in(Role.PAUSE_MAP))
     ttls = formats.spread(sorted({point.ttl_ms for point in points}))
     off = [
         f"{names.title(fit.system)}: {fit.reason}."

@@ -10,7 +10,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from bench.analysis.cells import Absent
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.tolerance import SCENARIO, ToleranceRow, clock_rule, fewest_clocks
+from bench.analysis.hazards.meanings import scenarios_in
+from bench.analysis.hazards.tolerance import ToleranceRow, clock_rule, fewest_clocks
+from bench.records.meaning import Role
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -220,7 +222,9 @@ def _caption(hazards: HazardEvidence, claim: Claim | None) -> str:
     rows = _shown(hazards.tolerance)
     if not rows:
         return f"{_NOTHING} {lab_words(hazards)}"
-    runs = formats.runs_by_scenario(dict.fromkeys(run_id for row in rows for run_id in row.evidence), (SCENARIO,))
+    runs = formats.runs_by_scenario(
+        dict.fromkeys(run_id for row in rows for run_id in row.evidence), scenarios_in(Role.CLOCK_SEARCH)
+    )
     trials = formats.counted([sum(row.tried for row in rows)], "trial")
     rule = clock_rule([row for row in hazards.tolerance if row.system == _REDLOCK])
     return " ".join(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.meanings import meanings
 from bench.analysis.hazards.rows import HazardRun, TrialRow
 from bench.records.hazards import (
     Belief,
@@ -237,6 +238,11 @@ def runs(scenario: str, system: str, *staged: Staged, **parameters: Scalar) -> H
 def often(scenario: str, system: str, *staged: Staged, repetitions: int = 6, **parameters: Scalar) -> list[HazardRun]:
     """The same trials in each of several runs."""
     return [run(plan(scenario, system, number, **parameters), *staged) for number in range(1, repetitions + 1)]
+
+
+def with_verdicts() -> list[str]:
+    """The scenarios whose systems have a line of the verdicts; the others have tables of their own."""
+    return sorted(name for name, meaning in meanings().items() if not meaning.own_table)
 
 
 def evidence(*found: HazardRun) -> HazardEvidence:

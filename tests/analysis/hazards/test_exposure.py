@@ -8,7 +8,7 @@ import pytest
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.subjects import SUBJECTS, subject_of
+from bench.analysis.hazards.subjects import subject_of
 from bench.analysis.hazards.verdicts import fault_verdicts
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.report.hazard_rows import scenario_tables
@@ -61,7 +61,7 @@ def row_of(scenario: str, system: str, staged: Staged) -> TrialRow:
 
 
 @pytest.mark.parametrize("system", ["redis", "redlock", "etcd", "postgres-row", "dynamodb-client-clock"])
-@pytest.mark.parametrize("scenario", sorted(SUBJECTS))
+@pytest.mark.parametrize("scenario", records.with_verdicts())
 def test_exposure_is_decided_without_the_outcome(scenario: str, system: str) -> None:
     for staged in STAGINGS.values():
         row = row_of(scenario, system, staged)
@@ -135,9 +135,9 @@ def test_a_minority_that_hangs_says_nothing_of_one_that_is_gone() -> None:
         return Staged({"nodes_down": 1, "how": how}, {"nodes_down": 1.0, "acquired": acquired})
 
     runs = records.often("nodes-down", "zookeeper", down("kill", 1.0), down("hang", 0.0))
-    assert {one.fault: str(one.verdict) for one in fault_verdicts(runs)} == {
-        "servers stopped (a minority killed)": "safe",
-        "servers stopped (a minority hanging)": "unavailable",
+    assert {one.id: str(one.verdict) for one in fault_verdicts(runs)} == {
+        "nodes-down/minority-killed": "safe",
+        "nodes-down/minority-hanging": "unavailable",
     }
 
 

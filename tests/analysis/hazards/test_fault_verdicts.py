@@ -108,7 +108,7 @@ def test_a_late_write_that_its_own_database_refused_is_no_harm() -> None:
     )
     got = verdict_of(records.runs("idle-in-transaction", "postgres-row", stopped, fence=False))
     assert got.verdict is HazardVerdict.SAFE
-    assert got.fault == "pause inside a transaction (idle timeout on)"
+    assert got.id == "idle-in-transaction/idle-timeout-on"
     assert "could both write in 0 of 1" in got.reason
     assert "in 1 of these the stopped holder believed in the lock for up to 600 ms" in got.reason
 
@@ -118,7 +118,7 @@ def test_nobody_gets_the_lock_without_a_quorum(down: int, verdict: HazardVerdict
     staged = Staged({"nodes_down": down}, {"nodes_down": float(down), "acquired": float(down < 2)})
     got = verdict_of(records.runs("nodes-down", "etcd", staged))
     assert got.verdict is verdict
-    assert got.fault.endswith("(a minority killed)" if down == 1 else "(a majority killed)")
+    assert got.id == ("nodes-down/minority-killed" if down == 1 else "nodes-down/majority-killed")
     if down == 2:
         assert got.counted.unavailable == Count(1, 1)
         assert "2 of 3 servers stopped, 2 must answer" in got.reason
@@ -224,11 +224,11 @@ def test_scenarios_of_one_fault_share_a_line_and_other_tables_have_none() -> Non
             records.runs("restart", "etcd", Staged(measures={"still_held": 1.0}), durability="own"),
         ]
     )
-    assert [(one.system, one.fault) for one in got] == [
-        ("redis", "pause of the holder"),
-        ("etcd", "pause of the holder"),
-        ("etcd", "restart of all servers"),
-        ("redis", "restart of all servers (durability none)"),
+    assert [(one.system, one.id, one.fault) for one in got] == [
+        ("redis", "gc-pause", "pause of the holder"),
+        ("etcd", "gc-pause", "pause of the holder"),
+        ("etcd", "restart", "restart of all servers"),
+        ("redis", "restart/durability-none", "restart of all servers (durability none)"),
     ]
     assert got[0].shown == Count(2, 2)
     assert "the lock outlived it in 1 of 1" in got[2].reason
@@ -236,7 +236,7 @@ def test_scenarios_of_one_fault_share_a_line_and_other_tables_have_none() -> Non
 
 def test_an_unknown_scenario_is_judged_by_two_holders_under_its_own_name() -> None:
     got = verdict_of(records.runs("meteor", "redis", Staged(overlap_ms=3.0)))
-    assert (got.fault, got.verdict) == ("meteor", HazardVerdict.UNSAFE)
+    assert (got.id, got.fault, got.verdict) == ("meteor", "meteor", HazardVerdict.UNSAFE)
 
 
 def test_only_void_runs_make_no_verdict_but_a_reason() -> None:
@@ -350,5 +350,6 @@ def test_a_dead_holders_lock_that_a_new_leader_keeps_for_longer_than_a_lease_is_
         faults=(window("kill"), window("failover")),
     )
     (got,) = fault_verdicts([records.runs("crash-and-failover", "etcd", lost)])
+    assert got.id == "crash-and-failover/half-a-ttl-later"
     assert got.fault == "crash of the holder, then a failover (half a TTL later)"
     assert (got.counted.unavailable.seen, got.counted.unavailable.of) == (int(blocked), 1)

@@ -7,7 +7,7 @@ import pytest
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards import counts
-from bench.analysis.hazards.claims import JUDGES, base, judge_by_hazards
+from bench.analysis.hazards.claims import base, judge_by_hazards, judges
 from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.judgement import Judgement, Verdict
 from bench.analysis.verdicts import adjudicate, verdict_frame
@@ -52,8 +52,8 @@ def events(**found: tuple[int, int]) -> list[Staged]:
 
 
 def test_every_claim_that_was_asked_for_has_a_judge_and_no_other() -> None:
-    assert sorted(JUDGES) == sorted(ASKED)
-    assert set(JUDGES) <= set(CLAIMS)
+    assert sorted(judges()) == sorted(ASKED)
+    assert set(judges()) <= set(CLAIMS)
 
 
 @pytest.mark.parametrize("claim", ASKED)
@@ -664,7 +664,7 @@ def test_judgements_of_load_and_hazards_are_one_list_in_claim_order() -> None:
     assert [one.claim.id for one in before] == list(CLAIMS)
     assert list(dict.fromkeys(one.claim.id for one in after)) == list(CLAIMS)
     unlike = {one.claim.id for one in after} - {one.claim.id for one in before if one in after}
-    assert unlike <= set(JUDGES), "a claim about speed is judged as before"
+    assert unlike <= set(judges()), "a claim about speed is judged as before"
     frame = verdict_frame(after)
     assert "found" not in verdict_frame(before).columns, "without a hazard campaign no column is added"
     redis = frame[frame["id"] == "C19"].iloc[0]
@@ -692,4 +692,4 @@ def test_a_report_shows_them_beside_the_claims_about_speed(synthetic: Path, tmp_
     assert "C20" in untested(loaded)
     plain = Evidence.load(CampaignFolder(synthetic))
     assert plain.hazards is None
-    assert [row for row in verdict_rows(loaded) if row.id not in JUDGES] == list(verdict_rows(plain))
+    assert [row for row in verdict_rows(loaded) if row.id not in judges()] == list(verdict_rows(plain))

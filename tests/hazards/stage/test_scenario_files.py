@@ -1,6 +1,5 @@
 """Scenario files: every one of ours is right, and every way to get one wrong is told in one message."""
 
-import csv
 import textwrap
 from pathlib import Path
 
@@ -11,11 +10,10 @@ from bench.hazards.resources.registry import kinds
 from bench.hazards.scenario import ScenarioError, duration_ms, filled, load_scenario, scenario_names
 from bench.systems.registry import SYSTEMS
 
-ROOT = Path(__file__).parents[3]
 GOOD = """
     title: T
     question: Q
-    fault: pause
+    meaning: {fault: pause of the holder}
     systems: [redis]
     actors: {holder: {}}
     parameters: {ttl_ms: 1000, pause_ttls: 2}
@@ -36,8 +34,6 @@ def written(folder: Path, text: str) -> Path:
 def test_ours_name_what_exists(name: str) -> None:
     scenario = load_scenario(name)
     assert set(scenario.systems) <= set(SYSTEMS), "a system that is not in the registry"
-    with (ROOT / "data" / "claims.csv").open() as claims:
-        assert set(scenario.claims) <= {row["id"] for row in csv.DictReader(claims)}
     assert {step.subject for step in scenario.steps if step.kind == "fault"} <= set(FAULTS)
     assert scenario.resource.startswith("$") or scenario.resource in kinds()
     for step in scenario.steps:
@@ -65,7 +61,9 @@ def test_a_right_file_is_read(tmp_path: Path) -> None:
         ("title: T", "titel: T", "titel"),
         ("- {actor: holder, do: acquire}", "- acquire", "a step is a mapping"),
         ("steps:", "trials: {ratio: [1]}\n    steps:", "no parameter ratio"),
-        ("fault: pause\n", "fault: [pause\n", "one.yaml"),
+        ("meaning: {fault", "meaning: {[fault", "one.yaml"),
+        ("meaning: {fault", "meaning: {role", "meaning.role"),
+        ("of the holder}", "of the holder, roles: [pawn]}", "pause_map"),
     ],
 )
 def test_a_wrong_file_is_told(tmp_path: Path, right: str, wrong: str, told: str) -> None:

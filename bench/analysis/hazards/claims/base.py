@@ -11,7 +11,8 @@ from bench.analysis.hazards.rows import TrialRow, run_ids
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
 from bench.analysis.judgement import Judgement, Verdict
 
-Judge = Callable[[Claim, HazardEvidence], Iterable[Judgement]]
+# The last is the scenario whose file names the claim: its own trials are what the claim is judged by first of all.
+Judge = Callable[[Claim, HazardEvidence, str], Iterable[Judgement]]
 
 EMULATED = "on an emulator of the API"
 

@@ -7,32 +7,29 @@ from bench.analysis.claims import Claim
 from bench.analysis.hazards import clock_exposure as exposure
 from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import Count
-from bench.analysis.hazards.drift import SCENARIO as DRIFT
 from bench.analysis.hazards.drift import DriftRow
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.harms import Hazard
+from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.tolerance import SCENARIO as STEPS
 from bench.analysis.hazards.tolerance import ToleranceRow, clock_rule, fewest_clocks
 from bench.analysis.judgement import Judgement, Verdict
+from bench.records.meaning import Role
 
-SERVERS = "server-clock"
-CLIENT = "client-clock"
-CRASH = "clock-back-and-crash"
 ABOUT = 2.0  # "about n ms" is met from half of n to twice n
 ON_CLIENT_CLOCK = "dynamodb-client-clock"
 REDLOCK = "redlock"
 
 
-def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def redlock_tolerance(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C25: about 10 ms of drift break Redlock. The smallest jumps that did and the total drift, TTL by TTL."""
     rows = [row for row in hazards.tolerance if row.system == claim.system]
     drifts = [row for row in hazards.drift if row.system == claim.system]
     if not rows:
-        yield missing(claim, hazards, STEPS)
+        yield missing(claim, hazards, scenario)
         return
-    trials = [*hazards.of(STEPS, claim.system), *hazards.of(DRIFT, claim.system)]
+    trials = [*hazards.of(scenario, claim.system), *hazards.in_role(Role.CLOCK_DRIFT, claim.system)]
     smallest = _smallest_by_ttl(rows)
     drifted = joined(*(f"clocks that run fast: {_drift_words(row)}" for row in _most_exposed(drifts)))
     if not smallest:
@@ -68,16 +65,16 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     yield judged(claim, verdict, told, trials, found=found)
 
 
-def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C26: one Redis is less sensitive to a jump of the clock than Redlock: the smallest jumps of both, beside each
     other, at equal TTL and less what was left of the holder's validity."""
     own = {(row.ttl_ms, row.when): row for row in hazards.tolerance if row.system == claim.system and row.over_left_ms}
     beside = [row for row in hazards.tolerance if row.system == REDLOCK]
-    trials = [*hazards.of(STEPS, claim.system), *hazards.of(STEPS, REDLOCK)]
-    if not hazards.of(STEPS, claim.system):
-        ahead = [row for row in hazards.of(SERVERS, claim.system) if exposure.servers_ahead(row)]
+    trials = [*hazards.of(scenario, claim.system), *hazards.of(scenario, REDLOCK)]
+    if not hazards.of(scenario, claim.system):
+        ahead = [row for row in hazards.in_role(Role.SERVER_CLOCKS, claim.system) if exposure.servers_ahead(row)]
         if not ahead:
-            yield missing(claim, hazards, STEPS, SERVERS)
+            yield missing(claim, hazards, scenario, *scenarios_in(Role.SERVER_CLOCKS))
             return
         shown = Exposed.of(ahead).shown
         why = f"the smallest jump was not searched for on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
@@ -112,15 +109,16 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     yield judged(claim, verdict, told, trials, found=_beside(*told_pairs[0]))
 
 
-def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C27, C28, C29: no jump of a wall clock gives two holders, of the servers, and of the client where asked for; and
     none keeps the lock of a holder that crashed.
     """
-    every = hazards.of(SERVERS, claim.system)
+    every = hazards.of(scenario, claim.system)
     if not every:
-        yield missing(claim, hazards, SERVERS)
+        yield missing(claim, hazards, scenario)
         return
-    client_rows, crash_rows = hazards.of(CLIENT, claim.system), hazards.of(CRASH, claim.system)
+    client_rows = hazards.in_role(Role.CLIENT_CLOCKS, claim.system)
+    crash_rows = hazards.in_role(Role.CLOCKS_AND_CRASH, claim.system)
     servers, client, crashed = Exposed.of(every), Exposed.of(client_rows), Exposed.of(crash_rows)
     crashes, blocked = crashed.rows, crashed.unavailable
     whose = "servers' clocks" if every[0].capability_ms("nodes") > 1 else "the server's clock"
@@ -130,9 +128,9 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         yield judged(claim, Verdict.FAILS, outside, rows, found=found)
         return
     if not servers.rows:
-        why = exposure.why_not_by_servers(every[0]) or exposure.TOO_SHORT
-        verdict = Verdict.NOT_MEASURED if why == exposure.TOO_SHORT else Verdict.NOT_TESTABLE
-        yield judged(claim, verdict, why, [*every, *client_rows, *crash_rows])
+        never = exposure.why_not_by_servers(every[0])
+        verdict = Verdict.NOT_TESTABLE if never else Verdict.NOT_MEASURED
+        yield judged(claim, verdict, never or exposure.TOO_SHORT, [*every, *client_rows, *crash_rows])
         return
     clock = every[0].capability("lease_clock")
     asked = "client" in claim.how_to_test
@@ -164,12 +162,12 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
 
 
-def by_whose_clock(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C30: it depends on how expiry is judged; both ways are measured."""
-    every = hazards.of(CLIENT, claim.system)
-    record, clock = Exposed.of(every), Exposed.of(hazards.of(CLIENT, ON_CLIENT_CLOCK))
+    every = hazards.of(scenario, claim.system)
+    record, clock = Exposed.of(every), Exposed.of(hazards.of(scenario, ON_CLIENT_CLOCK))
     if not record.rows and not clock.rows:
-        yield missing(claim, hazards, CLIENT)
+        yield missing(claim, hazards, scenario)
         return
     outside = _outside(record.outside)
     told = joined(

@@ -7,43 +7,40 @@ from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
+from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.reasons import outlived
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
+from bench.records.meaning import Role
 
-FAILOVER = "failover"
-RESTART = "restart"
-STALLED = "stalled-leader"
 BEFORE = "failover before the grant was replicated"
 AFTER = "failover after it"
 STAND_IN = {"postgres-advisory": "postgres-row"}  # the same server and connection, where the row itself was not played
 
 
-def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C44: a restart or a failover loses the lock. Where a durable restart keeps it, that is told."""
-    restarts, failovers = hazards.of(RESTART, claim.system), hazards.of(FAILOVER, claim.system)
+    restarts, failovers = hazards.of(scenario, claim.system), hazards.in_role(Role.LEADER_LOST, claim.system)
     kinds = {str(row.parameter("durability", "")) for row in restarts}
     parts = [
         (f"restart, durability {kind}" if kind else "restart", Exposed.of(_durable(restarts, kind)))
         for kind in sorted(kinds, key=_durability_order)
     ]
-    for replicated, what in ((False, BEFORE), (True, AFTER)):
-        of_kind = [row for row in failovers if bool(row.parameter("replicated")) is replicated]
-        parts += [(what, Exposed.of(of_kind))] if of_kind else []
+    before, after = (_replicated(failovers, replicated) for replicated in (False, True))
+    parts += [(what, Exposed.of(rows)) for what, rows in ((BEFORE, before), (AFTER, after)) if rows]
     told = joined(
         *(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of),
         *(f"{what}: not measured ({', '.join(held.why_unexposed)})" for what, held in parts if not held.shown.of),
     )
     if not any(held.shown.of for _, held in parts):
-        yield missing(claim, hazards, RESTART, FAILOVER)
+        yield missing(claim, hazards, scenario, *scenarios_in(Role.LEADER_LOST))
         return
-    lost = [what for what, held in parts if held.harmful]
     kept = [what for what, held in parts if held.shown.none]
     unseen = [held.shown for _, held in parts if held.shown.none]
     rows = [row for _, held in parts for row in held.judged]
-    if not lost:
+    if not any(held.harmful for _, held in parts):
         verdict, why = Verdict.FAILS, told
-    elif kept and BEFORE not in lost:
+    elif kept and not Exposed.of(before).harmful:
         verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
     else:
         verdict, why, unseen = Verdict.HOLDS, told, []  # it was seen to be lost
@@ -51,14 +48,14 @@ def not_consistent(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]
     yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
 
 
-def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def survives_failover(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C45, C46: with the leader killed, the lock is still held: nobody else gets it while its holder believes."""
-    held = Exposed.of(hazards.of(FAILOVER, claim.system))
+    held = Exposed.of(hazards.of(scenario, claim.system))
     if not held.shown.of:
-        yield missing(claim, hazards, FAILOVER)
+        yield missing(claim, hazards, scenario)
         return
-    restarted = Exposed.of(hazards.of(RESTART, claim.system))
-    stalled = Exposed.of(hazards.of(STALLED, claim.system))
+    restarted = Exposed.of(hazards.in_role(Role.SERVERS_RESTARTED, claim.system))
+    stalled = Exposed.of(hazards.in_role(Role.SERVER_STALLED, claim.system))
     kept = Count.over(held.rows, lambda row: row.measure("granted") == 0.0)
     told = joined(
         f"leader killed while the lock is held: two holders in {held.shown.words}",
@@ -74,16 +71,12 @@ def survives_failover(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     yield judged(claim, verdict, told, rows, found=f"two holders {shown.words}", unseen=unseen)
 
 
-def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def replica_promoted(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C60: an asynchronous replica can be promoted without the lock."""
-    held, after = (
-        Exposed.of(
-            [row for row in hazards.of(FAILOVER, claim.system) if bool(row.parameter("replicated")) is replicated]
-        )
-        for replicated in (False, True)
-    )
+    every = hazards.of(scenario, claim.system)
+    held, after = (Exposed.of(_replicated(every, replicated)) for replicated in (False, True))
     if not held.shown.of:
-        yield missing(claim, hazards, FAILOVER)
+        yield missing(claim, hazards, scenario)
         return
     why = joined(
         f"{BEFORE}: two holders in {held.shown.words}",
@@ -95,16 +88,16 @@ def replica_promoted(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgemen
     yield judged(claim, verdict, why, [*held.judged, *after.judged], found=found, unseen=unseen)
 
 
-def server_killed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def server_killed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C47: the server is killed while a lock is held: nobody else may hold it while its holder believes in it."""
     system = claim.system
-    held = Exposed.of(hazards.of(RESTART, system))
+    held = Exposed.of(hazards.of(scenario, system))
     stand_in = STAND_IN.get(system)
     if not held.shown.of and stand_in is not None:
         system = stand_in
-        held = Exposed.of(hazards.of(RESTART, system))
+        held = Exposed.of(hazards.of(scenario, system))
     if not held.shown.of:
-        yield missing(claim, hazards, RESTART)
+        yield missing(claim, hazards, scenario)
         return
     asked = [row for row in held.rows if row.measure("still_held") is not None]
     kept = Count.over(asked, lambda row: bool(row.measure("still_held")))
@@ -134,6 +127,10 @@ def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:
     outcomes = [ask.outcome for row in rows for ask in row.trial.asks if ask.actor == actor]
     told = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
     return f"what the {actor} was told: {', '.join(told)}" if told else ""
+
+
+def _replicated(rows: Sequence[TrialRow], replicated: bool) -> list[TrialRow]:
+    return [row for row in rows if bool(row.parameter("replicated")) is replicated]
 
 
 def _durable(rows: Sequence[TrialRow], kind: str) -> list[TrialRow]:

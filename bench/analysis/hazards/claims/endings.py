@@ -11,20 +11,17 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.harms import Hazard
 from bench.analysis.hazards.reasons import outside
-from bench.analysis.hazards.recovery import SCENARIO as CRASH
 from bench.analysis.hazards.recovery import Excess
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
 from bench.analysis.judgement import Judgement, Verdict
 
-LATE_RELEASE = "late-release"
-IDLE = "idle-in-transaction"
 PLAIN_DELETE = "redis-plain-delete"
 LATE_MS = (
     50.0  # two polls of the slowest waiter here (DynamoDB's, every 20 ms), on a busy machine: the same for all systems
 )
 
 
-def recovers_within_ttl(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def recovers_within_ttl(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C67: after a crash the lock frees itself within the TTL; one judgement a system, all by the same yardstick.
 
     What is judged is the excess over the TTL, a run's median of its crashes. The range of six or more runs contains the
@@ -34,7 +31,7 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence) -> Iterator[Judge
     points = hazards.recovery_points
     for system in sorted({point.system for point in points}, key=lambda name: (names.position(name), name)):
         of_system = [point for point in points if point.system == system]
-        rows = hazards.of(CRASH, system)
+        rows = hazards.of(scenario, system)
         never = sum(point.excess_ms is None for point in of_system)
         if never:
             why = f"nobody got the lock in {never} of {len(of_system)} crashes"
@@ -57,15 +54,15 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence) -> Iterator[Judge
         told = f"{told}, of which {LATE_MS:.0f} ms may come from the waiter's polling"
         yield judged(claim, verdict, joined(told, explained), rows, system=system, found=excess.words)
     if not points:
-        yield missing(claim, hazards, CRASH)
+        yield missing(claim, hazards, scenario)
 
 
-def sane_default(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def sane_default(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C34: 30 s is a sane TTL. What is measured is what a crash costs with it; what is sane nobody can measure."""
     points = [point for point in hazards.recovery_points if point.system == claim.system]
     ratios = [point.by_ttl for point in points if point.by_ttl is not None]
     if not ratios:
-        yield missing(claim, hazards, CRASH)
+        yield missing(claim, hazards, scenario)
         return
     cost = statistics.median(ratios)
     ttls = sorted({point.ttl_ms for point in points})
@@ -74,22 +71,22 @@ def sane_default(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         f"if people may wait about {cost * seconds:.0f} s after a crash: the next grant came after {cost:.2f} TTL "
         f"(median of {len(ratios)}, TTLs of {', '.join(f'{ttl_ms:,}' for ttl_ms in ttls)} ms)"
     )
-    yield judged(claim, Verdict.CONDITION, why, hazards.of(CRASH, claim.system), found=f"{cost:.2f} TTL")
+    yield judged(claim, Verdict.CONDITION, why, hazards.of(scenario, claim.system), found=f"{cost:.2f} TTL")
 
 
-def owner_checked_release(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def owner_checked_release(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C68: compare-and-delete never frees another holder's lock, a plain DEL does."""
-    held, other = (Exposed.of(hazards.of(LATE_RELEASE, system)) for system in (claim.system, PLAIN_DELETE))
+    held, other = (Exposed.of(hazards.of(scenario, system)) for system in (claim.system, PLAIN_DELETE))
     checked, plain = held.shown, other.shown
     if not held.judged:
-        yield missing(claim, hazards, LATE_RELEASE)
+        yield missing(claim, hazards, scenario)
         return
     told = joined(
         f"compare-and-delete by an expired holder freed another's lock in {checked.words}",
         outside(held, Hazard.FREED_FOR_ANOTHER),
         f"a plain DEL in {plain.words}" if plain.of else "",
     )
-    rows = [*hazards.of(LATE_RELEASE, claim.system), *hazards.of(LATE_RELEASE, PLAIN_DELETE)]
+    rows = [*hazards.of(scenario, claim.system), *hazards.of(scenario, PLAIN_DELETE)]
     unseen = [checked]
     if held.harmful:
         verdict, why, unseen = Verdict.FAILS, told, []
@@ -102,11 +99,11 @@ def owner_checked_release(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
     yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
 
 
-def colocated(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def colocated(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C56: a lock in the database of the data needs no fence, since the late write dies with its transaction."""
-    rows = Exposed.of(hazards.of(IDLE, claim.system)).judged
+    rows = Exposed.of(hazards.of(scenario, claim.system)).judged
     if not rows:
-        yield missing(claim, hazards, IDLE)
+        yield missing(claim, hazards, scenario)
         return
     told, late = [], NOBODY_LOOKED
     for setting in dict.fromkeys(row.parameter("idle_timeout") for row in rows):

@@ -7,9 +7,8 @@ from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import joined, judged, missing, of_times
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.nodes import HANG, SCENARIO, NodesRow, how_of
+from bench.analysis.hazards.nodes import HANG, NodesRow, how_of
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.validity import SCENARIO as LATE_QUORUM
 from bench.analysis.hazards.validity import left_ms, nothing_left
 from bench.analysis.judgement import Judgement, Verdict
 
@@ -17,12 +16,12 @@ ROUNDING_MS = 5.0  # between the clock readings of the adapter and those of the 
 TIMEOUT_SLACK_MS = 10.0  # beyond the limit of a node: the other nodes, and this machine
 
 
-def nodes_needed(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def nodes_needed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C35 to C37: what can be tested is how many of the servers may be down, not how many somebody needs."""
     rows = [row for row in hazards.nodes if row.system == claim.system]
-    trials = hazards.of(SCENARIO, claim.system)
+    trials = hazards.of(scenario, claim.system)
     if not rows:
-        yield missing(claim, hazards, SCENARIO)
+        yield missing(claim, hazards, scenario)
         return
     nodes, quorum = rows[0].nodes, rows[0].quorum
     served = [row for row in rows if row.acquired.seen == row.acquired.of]
@@ -58,12 +57,12 @@ def _unserved(rows: Sequence[NodesRow]) -> str:
     return f"with a minority hanging, {missed} of {of} clients were not served in the time they had" if missed else ""
 
 
-def per_node_timeout(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def per_node_timeout(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C59: a time limit for each node of 5 to 50 ms: with nodes that hang, an acquire takes that long and succeeds."""
     rows = [row for row in hazards.nodes if row.system == claim.system and row.how == HANG]
     hanging = [row for row in rows if row.nodes_down in (1, 2) and row.node_timeout_ms]
     if not hanging:
-        yield missing(claim, hazards, SCENARIO)
+        yield missing(claim, hazards, scenario)
         return
     found = ", ".join(
         f"{_took(row)} with {row.nodes_down} hanging and a limit of {row.node_timeout_ms} ms" for row in hanging
@@ -80,15 +79,15 @@ def per_node_timeout(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgemen
         verdict, why = Verdict.CONDITION, f"for the limits that were tried: {found}"
     if not any(row.acquired.seen < row.acquired.of for row in hanging):  # what was observed can happen
         verdict, why = of_times(verdict, why, {run for row in hanging for run in row.evidence})
-    trials = [row for row in hazards.of(SCENARIO, claim.system) if how_of(row) == HANG]
+    trials = [row for row in hazards.of(scenario, claim.system) if how_of(row) == HANG]
     yield judged(claim, verdict, why, trials, found=found)
 
 
-def validity(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def validity(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C58: validity = TTL - elapsed - drift; where nothing is left of it, there is no grant."""
-    rows = [row for row in hazards.of(LATE_QUORUM, claim.system) if row.measure("granted") is not None]
+    rows = [row for row in hazards.of(scenario, claim.system) if row.measure("granted") is not None]
     if not rows:
-        yield missing(claim, hazards, LATE_QUORUM)
+        yield missing(claim, hazards, scenario)
         return
     late = [row for row in rows if nothing_left(row)]
     granted_late = Count.over(late, lambda row: bool(row.measure("granted")))

@@ -8,23 +8,22 @@ from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.late_writes import ahead_of_the_fence, late_count
+from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.reasons import never_two, pinned
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.subjects import shown_at_write
-from bench.analysis.hazards.window import GRID, WindowFit
+from bench.analysis.hazards.variants import shown_at_write
+from bench.analysis.hazards.window import WindowFit
 from bench.analysis.judgement import Judgement, Verdict
+from bench.records.meaning import Role
 
-PAUSES = ("gc-pause", "page-scenario", "idle-in-transaction")
-FENCE_GAP = "fence-gap"
-ON_THE_WIRE = "late-on-the-wire"
 SLOPE_TOLERATED = 0.1
 
 
-def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def not_safe(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C19, C20: not safe under pauses. Where a checked token refuses every late write, that is a condition."""
     held = Exposed.of(_paused(claim.system, hazards))
     if not held.judged:
-        yield missing(claim, hazards, *PAUSES[:2])
+        yield missing(claim, hazards, *scenarios_in(Role.PAUSE_MAP))
         return
     without = f"late writes accepted without a checked fence {held.late_without.words}"
     fenced = f"with it {held.late_with.words}"
@@ -46,11 +45,11 @@ def not_safe(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     yield judged(claim, verdict, why, held.judged, found=_found(held), unseen=unseen)
 
 
-def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def safe_with_fencing(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C21 to C24: safe under pauses with fencing. What happens without it is told beside."""
     held = Exposed.of(_paused(claim.system, hazards))
     if not held.judged:
-        yield missing(claim, hazards, *PAUSES[:2])
+        yield missing(claim, hazards, *scenarios_in(Role.PAUSE_MAP))
         return
     fenced = f"late writes accepted with the fence on {held.late_with.words}"
     without = f"without it {held.late_without.words}" if held.late_without.of else ""
@@ -74,23 +73,23 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgeme
     yield judged(claim, verdict, why, held.judged, found=_found(held), unseen=unseen)
 
 
-def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def correct_without_fence(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C63, C64: correct under pauses and partitions, without a checked fence. Two holders need no late write to be
     wrong, and are the same with the fence on."""
-    pulled = [row for row in hazards.of("cable-pulled", claim.system) if not row.fence]
+    pulled = [row for row in hazards.in_role(Role.CUT_OFF, claim.system) if not row.fence]
     parts = {
-        "holder stopped": Exposed.of(hazards.of("gc-pause", claim.system, fence=False)),
+        "holder stopped": Exposed.of(hazards.of(scenario, claim.system, fence=False)),
         "holder cut off": Exposed.of([row for row in pulled if row.parameter("asks_first", True)]),
         "holder cut off that does not ask": Exposed.of(
             [row for row in pulled if not row.parameter("asks_first", True)]
         ),
     }
     if not any(held.judged for held in parts.values()):
-        yield missing(claim, hazards, "gc-pause", "cable-pulled")
+        yield missing(claim, hazards, scenario, *scenarios_in(Role.CUT_OFF))
         return
-    wire = Exposed.of([row for row in hazards.of(ON_THE_WIRE, claim.system) if not row.fence])
+    wire = Exposed.of([row for row in hazards.in_role(Role.LATE_ARRIVAL, claim.system) if not row.fence])
     fenced = Exposed.of(
-        [row for name in ("gc-pause", "cable-pulled") for row in hazards.of(name, claim.system, fence=True)]
+        (*hazards.of(scenario, claim.system, fence=True), *hazards.in_role(Role.CUT_OFF, claim.system, fence=True))
     )
     told = [
         f"{what}: two holders in {held.shown.words}, {_late_words(held.late_without)}"
@@ -101,7 +100,7 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
     told += [f"write late on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
     told += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
     accepted = sum((late_count(held.judged, False) for held in (*parts.values(), wire)), NOBODY_LOOKED)
-    redis = Exposed.of(hazards.of("gc-pause", "redis", fence=False)).late_without
+    redis = Exposed.of(hazards.of(scenario, "redis", fence=False)).late_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
         likewise = f"Redis, stopped, likewise: late writes accepted {redis.words}" if redis.seen else ""
@@ -116,10 +115,10 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Jud
     yield judged(claim, verdict, why, rows, found=f"late writes accepted {accepted.words}", unseen=unseen)
 
 
-def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def hazard_window(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C31: the window is pause - TTL; one judgement a system."""
     for fit in hazards.window_fits:
-        rows = hazards.of(GRID, fit.system)
+        rows = hazards.of(scenario, fit.system)
         if fit.median_difference_ms is None or not rows[0].has_lease:
             yield judged(claim, Verdict.NOT_TESTABLE, fit.reason, rows, system=fit.system)
             continue
@@ -128,12 +127,12 @@ def hazard_window(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         found = f"{slope}median difference {fit.median_difference_ms:,.0f} ms"
         yield judged(claim, verdict, why, rows, system=fit.system, found=found)
     if not hazards.window_fits:
-        yield missing(claim, hazards, GRID)
+        yield missing(claim, hazards, scenario)
 
 
-def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def watchdog(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C33: a watchdog shrinks the hazard (it outlives its worker), and does not remove it (a pause stops both)."""
-    every = hazards.of("watchdog")
+    every = hazards.of(scenario)
     for system in systems_of(every):
         rows = [row for row in every if row.system == system]
         whole = Exposed.of([row for row in rows if row.parameter("stalled") == "process"])
@@ -156,12 +155,12 @@ def watchdog(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         unseen = [] if worker.shown.seen else [worker.shown if verdict is Verdict.HOLDS else whole.shown]
         yield judged(claim, verdict, why, rows, system=system, found=found, unseen=unseen)
     if not every:
-        yield missing(claim, hazards, "watchdog")
+        yield missing(claim, hazards, scenario)
 
 
-def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def page_scenario(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C53: without fencing two holders and a corrupted counter; with it the late write is refused."""
-    every = hazards.of("page-scenario")
+    every = hazards.of(scenario)
     for system in systems_of(every):
         rows = [row for row in every if row.system == system]
         off, on = [[row for row in rows if bool(row.fence) is fence] for fence in (False, True)]
@@ -185,7 +184,7 @@ def page_scenario(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
         unseen = [accepted] if verdict is Verdict.HOLDS else [both] if both.none and not accepted.seen else []
         yield judged(claim, verdict, why, rows, system=system, found=told, unseen=unseen)
     if not every:
-        yield missing(claim, hazards, "page-scenario")
+        yield missing(claim, hazards, scenario)
 
 
 def _late_words(accepted: Count) -> str:
@@ -194,12 +193,13 @@ def _late_words(accepted: Count) -> str:
 
 def _paused(system: str, hazards: HazardEvidence) -> list[TrialRow]:
     """Pauses, with the token presented before the first read where the protocol was chosen."""
-    return [row for scenario in PAUSES for row in hazards.of(scenario, system) if not shown_at_write(row)]
+    return [row for row in hazards.in_role(Role.PAUSES, system) if not shown_at_write(row)]
 
 
 def _gap(system: str, hazards: HazardEvidence) -> str:
     """What a fence did that saw the new token with a write only; "" where it refused every late write, or met none."""
-    at_write = [row for scenario in (*PAUSES, FENCE_GAP) for row in hazards.of(scenario, system) if shown_at_write(row)]
+    played = (*hazards.in_role(Role.PAUSES, system), *hazards.in_role(Role.LATE_AHEAD, system))
+    at_write = [row for row in played if shown_at_write(row)]
     accepted = late_count(at_write, True)
     return f"first shown with a write, late writes accepted {accepted.words}" if accepted.seen else ""
 

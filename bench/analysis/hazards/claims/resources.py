@@ -6,21 +6,19 @@ from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.hazards.claims.base import joined, judged, missing
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.resources import SCENARIO
 from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
 
-SECOND_WRITE = "second-write"
 EMULATED = ("dynamodb-item", "s3-object")  # whatever the lock's own system is
 
 
-def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def every_kind(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C57: each kind of resource can check a fence."""
     rows = hazards.resources
     if not rows:
-        yield missing(claim, hazards, SCENARIO)
+        yield missing(claim, hazards, scenario)
         return
-    trials = hazards.of(SCENARIO)
+    trials = hazards.of(scenario)
     failing = [row.kind for row in rows if row.accepted_with.seen or row.fence_faults]
     untried = [row.kind for row in rows if not row.accepted_with.of]
     told = "late writes accepted with the fence on: " + ", ".join(
@@ -42,15 +40,15 @@ def every_kind(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     yield judged(claim, verdict, why, trials, system=ALL_SYSTEMS, found=found, unseen=unseen)
 
 
-def rule(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def rule(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C39: the resource refuses tokens up to the last one seen. Then a holder's own second write is refused too."""
-    rows = [row for row in hazards.of(SECOND_WRITE) if row.has_token]
+    rows = [row for row in hazards.of(scenario) if row.has_token]
     strict, below = (
         Count.over([row for row in rows if row.parameter("rule") == rule], _second_refused)
         for rule in ("at_most", "below")
     )
     if not strict.of:
-        yield missing(claim, hazards, SECOND_WRITE)
+        yield missing(claim, hazards, scenario)
         return
     why = joined(
         f"refusing a token at most the highest refused the holder's own second write in {strict.words}",

@@ -1,14 +1,15 @@
 """Claims about fencing tokens: C13-C18, C38, C54, C55."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from bench.analysis.claims import Claim
 from bench.analysis.hazards.claims.base import Judge, joined, judged, missing
 from bench.analysis.hazards.counts import NOBODY_LOOKED, Count
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import TrialRow
-from bench.analysis.hazards.tokens import EVENT_OF_NAIVE, NAIVE, SOURCES, TokenRow, TokenVerdict, pairs_that_fell
+from bench.analysis.hazards.tokens import INTERLEAVED, TokenRow, TokenVerdict, pairs_that_fell
 from bench.analysis.judgement import Judgement, Verdict
+from bench.records.meaning import Role
 
 CONTENDED = "contended"
 _WORDS = {
@@ -16,17 +17,17 @@ _WORDS = {
     "entry_deleted": "after the lock's entry was deleted",
     "server_killed": "after the servers were killed",
     "server_restarted_empty": "after the servers came back empty",
-    EVENT_OF_NAIVE: "two clients interleaved",
+    INTERLEAVED: "two clients interleaved",
     "expired": "after a lease ran out",
 }
 
 
-def no_token(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def no_token(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C13, C14: no number of the system's own rises with every grant."""
     rows = [row for row in hazards.tokens if row.system == claim.system and row.event in _WORDS]
-    trials = [*hazards.of(SOURCES, claim.system), *hazards.of(NAIVE, claim.system)]
+    trials = [*hazards.of(scenario, claim.system), *hazards.in_role(Role.TOKENS_INTERLEAVED, claim.system)]
     if not rows:
-        yield missing(claim, hazards, SOURCES)
+        yield missing(claim, hazards, scenario)
         return
     if all(row.verdict is TokenVerdict.NONE for row in rows):
         grants = sum(row.grants for row in rows)
@@ -37,15 +38,15 @@ def no_token(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
     yield judged(claim, Verdict.HOLDS, why, trials, found=_short({row.event: row.faults for row in rows}))
 
 
-def built_in(asked: Sequence[str]) -> Judge:
+def built_in(*asked: str) -> Judge:
     """C15, C16, C18: the system's own number rises with every grant, under each of these events."""
 
-    def judge(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    def judge(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
         rows = {row.event: row for row in hazards.tokens if row.system == claim.system and row.event in _WORDS}
-        trials = hazards.of(SOURCES, claim.system)
-        expired = [row for row in hazards.of("gc-pause", claim.system) if row.checked.overlap_ns]
+        trials = hazards.of(scenario, claim.system)
+        expired = [row for row in hazards.in_role(Role.PAUSE_GRID, claim.system) if row.checked.overlap_ns]
         if not rows:
-            yield missing(claim, hazards, SOURCES)
+            yield missing(claim, hazards, scenario)
             return
         counts = {event: row.faults for event, row in rows.items()}
         if expired:
@@ -72,10 +73,10 @@ def built_in(asked: Sequence[str]) -> Judge:
 def judged_by_variant(variant: str, event: str) -> Judge:
     """C17, C54: a number that another adapter of the same system takes for its token, under the event that matters."""
 
-    def judge(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+    def judge(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
         row = next((one for one in hazards.tokens if one.system == variant and one.event == event), None)
         if row is None or row.verdict in (TokenVerdict.NO_PAIRS, TokenVerdict.NONE):
-            yield missing(claim, hazards, SOURCES, system=variant)
+            yield missing(claim, hazards, scenario, system=variant)
             return
         lies = row.verdict is TokenVerdict.LIES
         example = f", for instance {row.example.later_token} after {row.example.earlier_token}" if row.example else ""
@@ -85,7 +86,7 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             claim,
             Verdict.FAILS if lies else Verdict.HOLDS,
             joined(words, _told(others)),
-            [*hazards.of(SOURCES, variant)],
+            [*hazards.of(scenario, variant)],
             system=variant,
             found=f"out of order in {row.faults.told('pairs')}",
             unseen=[row.faults],
@@ -94,29 +95,29 @@ def judged_by_variant(variant: str, event: str) -> Judge:
     return judge
 
 
-def naive_fence(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def naive_fence(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C38: INCR and then SET gives a token that rises. The control does both in one script."""
     naive, control = (
-        next((row for row in hazards.tokens if row.system == name and row.event == EVENT_OF_NAIVE), None)
+        next((row for row in hazards.tokens if row.system == name and row.event == INTERLEAVED), None)
         for name in ("redis-naive-fence", "redis")
     )
     if naive is None or not naive.faults.of:
-        yield missing(claim, hazards, NAIVE, system="redis-naive-fence")
+        yield missing(claim, hazards, scenario, system="redis-naive-fence")
         return
     beside = f"in one script, for comparison: {control.faults.words}" if control is not None else ""
     why = joined(f"a later holder got no greater token in {naive.faults.told('pairs of grants')}", beside)
     verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
-    rows = [row for row in hazards.of(NAIVE) if row.system in ("redis", naive.system)]
+    rows = [row for row in hazards.of(scenario) if row.system in ("redis", naive.system)]
     found = f"out of order in {naive.faults.told('pairs')}"
     yield judged(claim, verdict, why, rows, system=naive.system, found=found, unseen=[naive.faults])
 
 
-def mod_revision(claim: Claim, hazards: HazardEvidence) -> Iterator[Judgement]:
+def mod_revision(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
     """C55: the modification revision is the token. It is one until somebody writes the key of the holder."""
-    rows = hazards.of("mod-revision", claim.system)
+    rows = hazards.of(scenario, claim.system)
     measured = [row for row in rows if row.measure("mod_revision_after") is not None]
     if not measured:
-        yield missing(claim, hazards, "mod-revision")
+        yield missing(claim, hazards, scenario)
         return
     changed = Count.over(measured, lambda row: _changed(row, "mod_revision"))
     kept = Count.over(measured, lambda row: not _changed(row, "create_revision"))
