@@ -98,7 +98,7 @@ def knee(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         else "no ladder",
         f"fewer than all clients reach {KNEE_SHARE:.0%} of the best throughput" if asked else "none was asked for",
         "more clients brought no more throughput" if ladder else "the throughput of fewer clients was not asked for",
-        "throughput still rose with the last clients, so it is at least what is shown; use more clients"
+        "throughput was still rising with the last clients, so it is at least what is shown; use more clients"
         if rising
         else "the throughput of fewer clients was not measured; look into log.txt",
     )

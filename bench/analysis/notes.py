@@ -8,19 +8,19 @@ CAUSE_WORDS = 8  # at most, so that the systems that it concerns fit beside it
 OUTCOMES = "Acquires without a lock are not in percentiles; raise the timeout"
 SMALL_SAMPLE = "Too few operations for a percentile; measure longer"
 FAILED = "Runs were left out"
-DRIFT = "Runs drift in their order; warm servers longer"
+DRIFT = "Runs show a trend; warm servers longer"
 TWO_MODES = "Runs fall into two modes; pin processors"
 
 # A self-check's name -> what it says where a run failed it: in a word or two for a cell, and as a note.
 CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "counts_agree": ("operations lost", "Operations got lost; see log.txt, measure again"),
-        "locust_agrees": ("operations lost", "Locust counted otherwise; see log.txt, measure again"),
+        "counts_agree": ("operations lost", "Operations were lost; see log.txt, measure again"),
+        "locust_agrees": ("operations lost", "Locust counted differently; see log.txt, measure again"),
         "aborted": ("operations cut off", "The longest waits were cut off; measure longer"),
         "errors": ("operations failed", "Some operations failed; see log.txt"),
-        "generator_cpu": ("generator busy", "Generator-bound: no value, a bound; add processes"),
+        "generator_cpu": ("generator busy", "Generator-bound: a limit, not a value; add processes"),
         "client_cpu": ("client busy", "Client-bound: mostly the client's own work; see client CPU"),
-        "machine_cpu": ("machine busy", "Machine-bound: no value, a bound; add processors"),
+        "machine_cpu": ("machine busy", "Machine-bound: a limit, not a value; add processors"),
         "loop_lag": ("generator late", "Generator late: latency is at most this; add processes"),
         "loop_stall": ("generator stood still", "Generator stood still; measure on a quieter machine"),
         "overlap": ("no overlap", "Server or library serialised concurrent calls; add servers"),
@@ -28,12 +28,12 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "lost_updates": ("updates lost", "Updates were lost; trust no number"),
         "token_order": ("tokens fell", "Tokens did not rise; do not fence with them"),
         "contention": ("clients never met", "Clients hardly met; use more clients"),
-        "server_identity": ("server changed", "The server changed meanwhile; measure again"),
+        "server_identity": ("server changed", "The server changed during the run; measure again"),
         "arrivals": ("schedule missed", "Arrivals missed their schedule; add processes"),
         "unsent": ("arrivals unsent", "Arrivals found no free client; add clients"),
         "wake": ("late wake-ups", "Clients woke late; add processes"),
-        "knee": ("no knee", "Throughput still rose: at least this; add clients"),
-        "littles_law": ("time missing", "Clients' time is missing; see log.txt"),
+        "knee": ("no knee", "Throughput was still rising; add clients"),
+        "littles_law": ("time missing", "Client time is unaccounted for; see log.txt"),
         "warm_servers": ("servers warming up", "Servers were still getting faster; use a full campaign"),
         "steady_state": ("not steady", "Not steady; warm up or measure longer"),
     }

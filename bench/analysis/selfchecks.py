@@ -184,7 +184,7 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         observed,
         f"some overlap, or {_SPEEDUP_LIMIT} times as fast, where there is anything to wait for",
         "calls of several clients run side by side in one load process",
-        "calls at once took as long as one after another: the server, or its client library, takes one at a time"
+        "concurrent calls took as long as sequential ones: the server or its client library handles one at a time"
         if queues and not blocks
         else "clients of one process run one after another: their library blocks the loop, and nothing was concurrent",
     )

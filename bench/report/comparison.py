@@ -188,7 +188,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
             "are missing from these latencies."
         )
     return (
-        f"Closed loop: a client asks again when it was answered. {' '.join(where)}",
+        f"Closed loop: each client sends its next request after the previous reply. {' '.join(where)}",
         *_workloads(evidence),
         f"{_unit(evidence)} ({told}).",
         "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "

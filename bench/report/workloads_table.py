@@ -90,5 +90,5 @@ _COLUMNS: Sequence[Column[CellRow]] = (
     Column("p50", _latency("p50"), unit="ms", fit=Fit(width=12)),
     Column("p99", _latency("p99"), unit="ms", fit=Fit(width=12)),
     Column("Pairs/s", lambda row: rate_text(row.cell), fit=Fit(width=12)),
-    Column("Of the load itself", lambda row: _of_the_load(row.cell)),
+    Column("Load details", lambda row: _of_the_load(row.cell)),
 )

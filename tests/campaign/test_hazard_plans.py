@@ -55,5 +55,5 @@ def test_a_system_that_does_not_exist_is_told() -> None:
 
 
 def test_a_system_that_no_scenario_is_about_is_told() -> None:
-    with pytest.raises(LockbenchError, match="nothing to play on null: these scenarios are about redis"):
+    with pytest.raises(LockbenchError, match="no selected scenario supports null: these scenarios are about redis"):
         planned("gc-pause", systems=("null",))

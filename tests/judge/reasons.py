@@ -20,8 +20,8 @@ WORDS = {
     "availability": NOBODY,
     "blocked": "the key was blocked for longer than a lease",
 }
-OUTLIVED = "the lock outlived it in @"
-KNEW = "and its holder was told of the loss in @"
+OUTLIVED = "the lock survived @ trials"
+KNEW = "and its holder was notified of @ losses"
 
 
 def told_of(line: Line) -> list[Told]:

@@ -134,11 +134,11 @@ def outlived(rows: Sequence[TrialRow]) -> str:
     if not told:
         return ""
     lost = [row for row, held in told if not held]
-    words = f"the lock outlived it in {len(told) - len(lost)} of {len(told)}"
+    words = f"the lock survived {len(told) - len(lost)} of {len(told)} trials"
     if not lost:
         return words
     knew = sum(any(belief.ended_by is EndOfBelief.LOST for belief in row.trial.beliefs) for row in lost)
-    return f"{words}, and its holder was told of the loss in {knew} of {len(lost)}"
+    return f"{words}, and its holder was notified of {knew} of {len(lost)} losses"
 
 
 def _told_after(rows: Sequence[TrialRow]) -> str:

@@ -179,12 +179,14 @@ def test_a_lost_reply_may_block_the_key_for_a_lease_and_no_longer() -> None:
 
 def test_that_a_holder_was_told_of_its_loss_is_counted_and_not_supposed() -> None:
     lost = records.runs("restart", "postgres-row", Staged(measures={"still_held": 0.0}), durability="own")
-    assert verdict_of(lost).reason.endswith("outlived it in 0 of 1, and its holder was told of the loss in 0 of 1")
+    assert verdict_of(lost).reason.endswith(
+        "the lock survived 0 of 1 trials, and its holder was notified of 0 of 1 losses"
+    )
     (row,) = lost.trials
     holder, *others = row.trial.beliefs
     told = row.trial.model_copy(update={"beliefs": (holder.model_copy(update={"ended_by": EndOfBelief.LOST}), *others)})
     knew = replace(lost, trials=(replace(row, trial=told),))
-    assert verdict_of(knew).reason.endswith("told of the loss in 1 of 1")
+    assert verdict_of(knew).reason.endswith("notified of 1 of 1 losses")
 
 
 def test_a_control_belongs_to_no_fault() -> None:
@@ -231,7 +233,7 @@ def test_scenarios_of_one_fault_share_a_line_and_other_tables_have_none() -> Non
         ("redis", "restart/durability-none", "restart of all servers (durability none)"),
     ]
     assert got[0].shown == Count(2, 2)
-    assert "the lock outlived it in 1 of 1" in got[2].reason
+    assert "the lock survived 1 of 1 trials" in got[2].reason
 
 
 def test_an_unknown_scenario_is_judged_by_two_holders_under_its_own_name() -> None:

@@ -559,7 +559,7 @@ def test_a_row_lock_stands_in_for_an_advisory_one_and_says_so() -> None:
     assert judge("C47", broken).verdict is FAILS
     gone = judge("C47", runs("restart", "postgres-advisory", Staged(measures={"still_held": 0.0}), durability="own"))
     assert gone.verdict is CONDITION, "nobody else held it, and yet it ended with its server"
-    assert "the lock outlived it in 0 of 1" in gone.why
+    assert "the lock survived 0 of 1 trials" in gone.why
 
 
 # -- endings and resources -----------------------------------------------------------------------------------------
