@@ -171,10 +171,13 @@ def _shares(cells: Mapping[_Key, tuple[Cell, Cell]]) -> Iterable[tuple[_Key, Lin
         for workload in dict.fromkeys(key[1] for key in cells):
             alike = [key for key in cells if key[1] == workload and fits(workload)]
             sides: list[dict[_Key, list[list[float]]]] = [{}, {}]
+            all_of = [_campaigns([cells[key][side] for key in alike], metric) for side in (0, 1)]
             for key in alike:
                 values = [_values(cell, metric, 1.0) for cell in cells[key]]
                 if any(isinstance(value, Absent) for value in values) or _binds(*cells[key], metric):
                     continue
+                if any(_campaigns([cell], metric) != one for cell, one in zip(cells[key], all_of, strict=True)):
+                    continue  # its units would be other campaigns than those of the rest
                 for side, value in zip(sides, values, strict=True):
                     side[key] = [] if isinstance(value, Absent) else value
             a, b = (shares(side) for side in sides)
@@ -182,6 +185,11 @@ def _shares(cells: Mapping[_Key, tuple[Cell, Cell]]) -> Iterable[tuple[_Key, Lin
                 share, other = a[key], b[key]
                 line = Line(key[0], workload, column, True, share.estimate(), other.estimate(), (), other.over(share))
                 yield key, line
+
+
+def _campaigns(cells: Iterable[Cell], metric: str) -> frozenset[str]:
+    """The campaigns with a value of one of these cells."""
+    return frozenset(run.campaign_id for cell in cells for run in cell.used if run.metrics.get(metric) is not None)
 
 
 def _values(cell: Cell, name: str, scale: float) -> _Side:

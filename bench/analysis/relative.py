@@ -8,7 +8,7 @@ other. So these travel where the costs themselves do not.
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, Estimate, Method, t_quantile
@@ -33,12 +33,24 @@ class Share:
         return _estimate(self.centre, self.variance, self.freedom, method, self.runs)
 
     def over(self, other: "Share") -> Estimate:
-        """How many times larger it is than another body's, with Welch's interval."""
-        variance = self.variance + other.variance
-        parts = ((self.variance, self.freedom), (other.variance, other.freedom))
-        method = Method.WELCH_LOG_OF_CAMPAIGNS if self.of_campaigns and other.of_campaigns else Method.WELCH_LOG
-        freedom = _satterthwaite(parts)
-        return _estimate(self.centre - other.centre, variance, freedom, method, min(self.runs, other.runs))
+        """How many times larger it is than another body's, with Welch's interval.
+
+        One campaign beside several tells nothing of how campaigns differ; it is taken to vary as each of those does.
+        """
+        one, two = self._as_beside(other), other._as_beside(self)
+        parts = ((one.variance, one.freedom), (two.variance, two.freedom))
+        method = Method.WELCH_LOG_OF_CAMPAIGNS if self.of_campaigns or other.of_campaigns else Method.WELCH_LOG
+        # What comes of one variance twice is no better known for it.
+        freedom = one.freedom if self.of_campaigns != other.of_campaigns else _satterthwaite(parts)
+        return _estimate(
+            self.centre - other.centre, one.variance + two.variance, freedom, method, min(self.runs, other.runs)
+        )
+
+    def _as_beside(self, other: "Share") -> "Share":
+        if self.of_campaigns or not other.of_campaigns:
+            return self
+        of_one_campaign = other.variance * (other.freedom + 1.0)
+        return replace(self, variance=max(self.variance, of_one_campaign), freedom=other.freedom)
 
 
 def shares(costs: Mapping[_Key, Sequence[Sequence[float]]]) -> Mapping[_Key, Share]:

@@ -18,7 +18,8 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -60,31 +61,38 @@ def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
 
     Every run that was measured must have its events: without them no check of it can be repeated.
     """
-    _begin(source, target)
-    runs: list[RunFolder | HazardRunFolder] = [*source.runs()]
-    write_packed_runs(target / RUNS_FILE, ((run.path.name, _records(run)) for run in runs))
-    if isinstance(source, CampaignFolder):
-        _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
+    with _copy(source, target):
+        runs: list[RunFolder | HazardRunFolder] = [*source.runs()]
+        write_packed_runs(target / RUNS_FILE, ((run.path.name, _records(run)) for run in runs))
+        if isinstance(source, CampaignFolder):
+            _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
 
 
 def unpack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
     """Copy a campaign into a folder for each run, each record a file of its own. Raises as `pack_campaign` does."""
-    _begin(source, target)
-    for run in source.runs():
-        folder = target / run.path.name
-        folder.mkdir()
-        for phase, text in _records(run).items():
-            (folder / f"{phase}.json").write_text(text, encoding="utf-8")
-        if isinstance(run, RunFolder) and run.has(run.measurement):
-            pq.write_table(events_table(run.events_path), folder / run.events_path.name)
+    with _copy(source, target):
+        for run in source.runs():
+            folder = target / run.path.name
+            folder.mkdir()
+            for phase, text in _records(run).items():
+                (folder / f"{phase}.json").write_text(text, encoding="utf-8")
+            if isinstance(run, RunFolder) and run.has(run.measurement):
+                pq.write_table(events_table(run.events_path), folder / run.events_path.name)
 
 
-def _begin(source: CampaignFolder | HazardFolder, target: Path) -> None:
+@contextmanager
+def _copy(source: CampaignFolder | HazardFolder, target: Path) -> Iterator[None]:
+    """A new folder with what lies beside the runs. It is taken away again if the copy cannot be finished."""
     if target.exists():
         raise StoreError(f"{target} exists: name a folder that does not")
     target.mkdir(parents=True)
-    for path in sorted(source.path.glob("*.json")):
-        shutil.copyfile(path, target / path.name)
+    try:
+        for path in sorted(source.path.glob("*.json")):
+            shutil.copyfile(path, target / path.name)
+        yield
+    except BaseException:
+        shutil.rmtree(target)
+        raise
 
 
 def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:

@@ -189,3 +189,20 @@ def test_campaigns_of_unlike_code_or_of_one_name_are_no_body_of_evidence(several
     path.write_text(json.dumps({**record, "campaign_id": "day-1"}), encoding="utf-8")
     with pytest.raises(StoreError, match="one campaign twice"):
         Evidence.load(find_campaign(str(several)))
+
+
+def test_a_system_that_lacks_a_campaign_has_no_share_and_spoils_no_other(several: Path) -> None:
+    """The first campaign of one system is none to set beside the first of another when those are two campaigns."""
+    whole = Evidence.load(find_campaign(str(several)))
+    rows = [row for row in whole.rows if row.system == "redis" and row.workload.name == "uncontended"]
+    systems = ("redis", "redis-aof", "etcd", "zookeeper", "postgres-row", "dynamodb")
+    rows = [replace(row, system=name, run_id=f"{name}-{row.run_id}") for name in systems for row in rows]
+    days = sorted({row.campaign_id for row in rows})
+    gone = dict(zip(systems, days, strict=False))
+
+    def with_shares(evidence: Evidence) -> set[str]:
+        return {line.system for line in compare(evidence, evidence).lines if line.column == "client CPU, share"}
+
+    assert with_shares(replace(whole, rows=tuple(rows))) == set(systems)
+    left = tuple(row for row in rows if gone.get(row.system) != row.campaign_id)
+    assert with_shares(replace(whole, rows=left)) == set(systems[3:])

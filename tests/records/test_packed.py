@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,14 @@ def test_a_run_without_its_events_is_missed(campaign: CampaignFolder, tmp_path: 
     first.events_path.unlink()
     with pytest.raises(FileNotFoundError, match=first.path.name):
         pack_campaign(campaign, tmp_path / "incomplete")
+    assert not (tmp_path / "incomplete").exists(), "half a copy would be taken for a campaign"
+
+
+@pytest.mark.parametrize("copy", [pack_campaign, unpack_campaign])
+def test_what_is_no_campaign_leaves_no_copy(tmp_path: Path, copy: Callable[[CampaignFolder, Path], None]) -> None:
+    with pytest.raises(StoreError, match="cannot read"):
+        copy(CampaignFolder(tmp_path / "nothing"), tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

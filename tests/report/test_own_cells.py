@@ -8,13 +8,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from bench.analysis.ancestry import CellAncestry, NotThere, Sources, tree
 from bench.analysis.comparing import compare
 from bench.analysis.evidence import Evidence
 from bench.analysis.groups import class_of
 from bench.analysis.notes import CHECKS
+from bench.records.store import CampaignFolder
 from bench.records.workload import Workload
 from bench.report import curve_table
 from bench.report.comparison import build_comparison
+from bench.report.documents.ancestry import ancestry_blocks
 from bench.report.documents.comparison import comparison_document, numbers_blocks, terminal_blocks
 from bench.report.documents.results import page_document
 from bench.report.export import write_evidence
@@ -188,3 +191,16 @@ def test_names_are_sorted_with_their_numbers_by_size(tmp_path: Path) -> None:
         campaigns.add_run(folder, plan, campaigns.measured(plan, campaigns.SHAPES["redis"]))
     titles = [title for _, title in lines_of(Evidence.load(folder))]
     assert titles == [f"checkout, {clients} clients" for clients in (8, 32, 128)]
+
+
+def test_the_ancestry_of_an_own_cell_has_its_name_everywhere(tmp_path: Path) -> None:
+    evidence = campaign(tmp_path, usual=False, own=True)
+    sources = Sources(evidence, CampaignFolder(tmp_path / "c"))
+    cell = next(one for one in evidence.cells if (one.system, one.workload.title) == ("redis", "checkout"))
+    found = CellAncestry(cell, ())
+    assert tree(found)["workload"] == "checkout"
+    assert "Redis, checkout: contended" in shown(ancestry_blocks(found))
+    with pytest.raises(NotThere, match="there is checkout, flood, solo"):
+        sources.of_cell("redis", "contended")
+    with pytest.raises(NotThere, match="name one of its workloads too: checkout, flood, solo"):
+        sources.of_run("redis")
