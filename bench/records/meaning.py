@@ -6,12 +6,14 @@ The file stands beside nothing else: who plays the scenario (`bench/hazards`) an
 """
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 LAST = 1_000  # where a scenario stands that does not say
 
-Named = str | dict[str, list[str]]  # a function: by its name, or {name: [arguments]} of one that makes it
+# A function: by its name, or {name: [arguments]} of one that makes it.
+Named = str | Annotated[dict[str, list[str]], Field(min_length=1, max_length=1)]
 
 
 class Role(StrEnum):

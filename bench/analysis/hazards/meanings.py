@@ -58,9 +58,12 @@ def function(
             return plain[named]
         raise LockbenchError(f"{scenario}: no {named}: choose from {', '.join(plain)}")
     ((name, arguments),) = named.items()
-    if name in made:
+    if name not in made:
+        raise LockbenchError(f"{scenario}: nothing makes {name} from arguments: choose from {', '.join(made)}")
+    try:
         return made[name](*arguments)
-    raise LockbenchError(f"{scenario}: nothing makes {name} from arguments: choose from {', '.join(made)}")
+    except TypeError as wrong:
+        raise LockbenchError(f"{scenario}: {wrong}") from None
 
 
 def _read(path: Path) -> Meaning:

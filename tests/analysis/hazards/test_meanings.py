@@ -125,6 +125,8 @@ def test_a_claim_has_one_scenario_that_names_it(add: Added) -> None:
     [
         ("meaning: {exposed: stoped}", "meteor: no stoped: choose from always"),
         ("meaning: {exposed: {stoped: [pause]}}", "nothing makes stoped from arguments: choose from stopped"),
+        ("meaning: {exposed: {outlasted: []}}", r"meteor: outlasted\(\) missing"),
+        ("meaning: {exposed: {stopped: [pause], struck: [kill]}}", "meteor.yaml"),
         ("meaning: {shows: stopped}", "no stopped: choose from never, two_holders"),
         ("meaning: {hazard: bad luck}", "meteor: no harm 'bad luck'"),
         ("meaning: {role: [pinning]}", "meteor.yaml"),
