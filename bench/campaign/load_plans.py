@@ -14,6 +14,7 @@ from bench.records.schema import Campaign, RunPlan
 from bench.records.workload import Workload
 from bench.systems.registry import System
 
+RUNS_AT_MOST = 10_000  # days of measuring
 _STEM_CHARACTERS = 80  # of a label in a run's id; a disk takes 255
 
 
@@ -22,8 +23,9 @@ def stem_of(system_name: str, workload: Workload) -> str:
     if not workload.label:
         return f"{system_name}-{workload.name}"
     safe = re.sub(r"[^A-Za-z0-9.]+", "-", workload.label).strip("-.")
-    if len(safe) > _STEM_CHARACTERS:
-        safe = f"{safe[:_STEM_CHARACTERS]}-{workload.digest}"
+    if len(safe) > _STEM_CHARACTERS or not workload.label.isascii():
+        # What is cut off or lost might be all that sets it apart.
+        safe = f"{safe[:_STEM_CHARACTERS]}-{workload.digest}".strip("-")
     return f"{system_name}-{safe}"
 
 
@@ -44,11 +46,13 @@ def plan_runs(
 ) -> tuple[RunPlan, ...]:
     """Every run of a campaign, in its seeded, interleaved order; a name alone means the mode's own cell.
 
-    Raises LockbenchError where two cells would have one folder.
+    Raises LockbenchError where two cells would have one folder, and for more runs than anybody would wait for.
     """
     asked = [Asked(one) if isinstance(one, str) else one for one in workloads]
     # What is `auto` may be what was asked for as well: the same cell is measured once.
     cells = [(entry, cell) for entry in systems for cell in dict.fromkeys(one.on(entry, mode) for one in asked)]
+    if (count := len(cells) * repetitions) > RUNS_AT_MOST:
+        raise LockbenchError(f"{count:,} runs are more than {RUNS_AT_MOST:,}: ask for fewer values or repetitions")
     refuse_one_folder_for_two(stem_of(entry.name, workload) for entry, workload in cells)
     return tuple(
         RunPlan(

@@ -25,6 +25,7 @@ from bench.records.workload import WORKLOADS
 from bench.systems.registry import System
 
 REPETITIONS_AT_MOST = 1_000
+_FORMULA = "=+-@"  # names stand in CSV files
 _SYSTEMS, _REPETITIONS, _WORKLOAD = "systems", "repetitions", "workload"
 _BYTES_AT_MOST = 65_536
 _NAME_CHARACTERS_AT_MOST = 60
@@ -132,8 +133,10 @@ class _Reading:
         """It stands in tables, and folders are named after it."""
         if name in WORKLOADS:
             self._say(node, name, "this is the name of a workload: give the cell a name of its own")
-        elif not (name.isprintable() and any(letter.isascii() and letter.isalnum() for letter in name)):
-            self._say(node, repr(name), "a name is printable, and has a letter from a to z or a digit")
+        elif not (name.isprintable() and any(map(str.isalnum, name))):
+            self._say(node, repr(name), "a name is printable, and has a letter or a digit")
+        elif name[0] in _FORMULA:
+            self._say(node, name, f"a spreadsheet would take what begins with {name[0]} for a formula")
         elif len(name) > _NAME_CHARACTERS_AT_MOST:
             self._say(node, f"{name[:20]}…", f"a name has at most {_NAME_CHARACTERS_AT_MOST} characters")
 

@@ -154,7 +154,7 @@ class Footnotes:
     def of(self, *cells: Cell | None) -> tuple[int, ...]:
         """The numbers of all notes of some cells."""
         marks = [self.number(note.cause, cell.system) for cell in cells if cell is not None for note in cell.notes()]
-        return tuple(dict.fromkeys(marks))
+        return tuple(sorted(set(marks)))
 
     def number(self, cause: str, *systems: str) -> int:
         """The number of one cause, which concerns these systems as well."""

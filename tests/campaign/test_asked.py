@@ -178,3 +178,15 @@ def test_the_page_about_workloads_has_every_option() -> None:
     for option, of in told.items():
         named = {name for name in WORKLOADS if f"`{name}`" in of}
         assert set(BY_OPTION[option].of) == (set(WORKLOADS) - named if of.startswith("all") else named)
+
+
+def test_names_in_any_script_have_folders_of_their_own() -> None:
+    asked = [Asked("contended", {"clients": clients}, name) for clients, name in ((3, "оплата 1"), (4, "заказ 1"))]
+    ids = [run.run_id for run in plan_runs("c", MEMORY, asked, QUICK, 1, 1)]
+    assert len(set(ids)) == 2
+    assert all(run_id.isascii() and run_id.startswith("memory-") for run_id in ids)
+
+
+def test_more_runs_than_anybody_would_wait_for_are_refused() -> None:
+    with pytest.raises(LockbenchError, match=r"10,001 runs are more than 10,000: ask for fewer values or repetitions"):
+        plan_runs("c", MEMORY, ["contended"], QUICK, 10_001, 1)

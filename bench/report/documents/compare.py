@@ -89,6 +89,7 @@ def _notes(campaigns: Campaigns) -> Iterable[str]:
     yield "Meant to travel: round trips, durable writes, and shares."
     yield "A share is a system's cost by the geometric mean of the costs of all compared systems in the same campaign."
     yield "All else is of one host and its hour: nothing follows from a difference but that it is there."
+    yield "One campaign cannot show how campaigns differ: with one on each side, intervals are of its runs alone."
     for letter, cells in (("A", campaigns.only_a), ("B", campaigns.only_b)):
         if cells:
             yield f"Only in {letter}: {', '.join(cells)}."
