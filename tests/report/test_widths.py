@@ -61,7 +61,7 @@ def test_the_hazards_are_whole_at_every_width(hazards: HazardEvidence, width: in
     for table in scenario_tables(hazards):
         assert_all(found, width, (row.title for row in table.rows))
     for block in matrices(hazards):
-        assert_all(found, width, block.faults)
+        assert_all(found, width, (line.words for line in block.lines))
         for system in block.systems:
             assert found.count(squeezed(names.title(system))) >= 1
         assert_all(found, width, filter(None, (count_words(one) for one in block.cells.values())))

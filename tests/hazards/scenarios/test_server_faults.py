@@ -188,7 +188,6 @@ def test_a_trial_that_breaks_off_leaves_no_fault_behind(lab: Lab, tmp_path: Path
         "name": "broken-off",
         "title": "A fault, and then a step that does not go as staged",
         "question": "-",
-        "fault": fault["fault"],
         "systems": [system],
         "actors": {"holder": {"proxied": True}},
         "parameters": {"ttl_ms": 2_000},

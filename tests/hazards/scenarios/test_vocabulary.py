@@ -11,7 +11,6 @@ from bench.systems.registry import SYSTEMS
 PLAIN = {
     "title": "t",
     "question": "q",
-    "fault": "none",
     "systems": ["redis", "etcd"],
     "actors": {"one": {}},
     "parameters": {"ttl_ms": 1000, "event": "calm", "fence": True},

@@ -56,7 +56,6 @@ CHOSEN: dict[str, tuple[str, ...]] = {
 PLAIN = {
     "title": "t",
     "question": "q",
-    "fault": "none",
     "actors": {"one": {}},
     "parameters": {"ttl_ms": 1000},
     "trials": {"ttl_ms": [500, 1000]},

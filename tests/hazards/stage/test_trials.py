@@ -32,7 +32,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 def scenario_of(*steps: dict[str, Any], **more: Any) -> Scenario:
     """On the null system: a client of it needs no server, and is granted everything at once."""
     tree: dict[str, Any] = {
-        "name": "made-up", "title": "t", "question": "q", "fault": "pause", "systems": ["null"],
+        "name": "made-up", "title": "t", "question": "q", "systems": ["null"],
         "actors": {"holder": {}, "contender": {}}, "parameters": {"ttl_ms": 1000, "n": 1}, "trials": {"n": [1, 2]},
         "steps": steps,
     }  # fmt: skip
