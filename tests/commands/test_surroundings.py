@@ -118,6 +118,7 @@ def is_in_order(ended: "subprocess.CompletedProcess[bytes]", case: Case, around:
 
 @pytest.mark.parametrize("around", HARSH)
 @pytest.mark.servers
+@pytest.mark.timeout(300)  # two dozen commands, each a second alone
 def test_every_subcommand(tmp_path: Path, around: str) -> None:
     """One after the other, as a session goes: `status` has servers to show, and `down` stops them."""
     try:

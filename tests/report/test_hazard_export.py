@@ -73,12 +73,6 @@ def test_without_hazards_nothing_of_them_is_left(synthetic: Path, tmp_path: Path
     assert '<table class="matrix"' not in (tmp_path / "comparison.html").read_text()
 
 
-def test_exporting_again_changes_no_byte(synthetic: Path, folder: HazardFolder, exported: Path) -> None:
-    first = {path.name: path.read_bytes() for path in exported.iterdir()}
-    second = {path.name: path.read_bytes() for path in export(CampaignFolder(synthetic), exported, hazards=folder)}
-    assert first == second
-
-
 def test_the_results_page_has_a_part_about_faults(synthetic: Path, folder: HazardFolder) -> None:
     text = markdown(results_document(Evidence.load(CampaignFolder(synthetic), hazards=folder), "../figures"))
     assert text.index("## Figures") < text.index("## Under faults") < text.index("## Claims and verdicts")
