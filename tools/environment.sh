@@ -79,8 +79,7 @@ rm -f "$stamp"
 
 # --no-deps: the lock file is the whole set, so nothing is left to resolve. --use-pep517: one way to build the few
 # packages that come as source, whatever setuptools the interpreter brought along. -qq: pip's errors, not its remarks.
-# --no-compile: Python compiles what is imported when it first is, which is a tenth of it all.
-install="$inside -m pip install -qq --disable-pip-version-check --no-input --no-deps --no-compile"
+install="$inside -m pip install -qq --disable-pip-version-check --no-input --no-deps"
 say "installing $(grep -c '^[a-zA-Z0-9].*==' requirements.lock) pinned packages: one to three minutes the first time"
 $install --use-pep517 -r requirements.lock || stop "pip could not install requirements.lock (its own words are above)."
 $install -e . || stop "pip could not install lockbench itself (its own words are above)."

@@ -87,7 +87,7 @@ def _raise_within(
 
     def profile(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal instants
-        if event not in LOOKS_FOR_SIGNALS or not _within_an_acquire(frame) or _out_of_reach(frame):
+        if event not in LOOKS_FOR_SIGNALS or not _within_an_acquire(frame) or out_of_reach(frame):
             return
         instants -= 1
         if instants < 0:
@@ -95,9 +95,9 @@ def _raise_within(
             raise_and_go_on()
 
     def strike(_signal: int, frame: FrameType | None) -> None:
-        if not _out_of_reach(frame) and _within_an_acquire(frame):
+        if not out_of_reach(frame) and _within_an_acquire(frame):
             raise_and_go_on()
-        elif not struck or _out_of_reach(frame):  # on a busy machine the acquire may not have begun yet
+        elif not struck or out_of_reach(frame):  # on a busy machine the acquire may not have begun yet
             timers.append(_signal_after(0.1))
 
     timers: list[threading.Timer] = []
@@ -131,11 +131,14 @@ def _within_an_acquire(frame: FrameType | None) -> bool:
     return any(one.f_code is LockClient.acquire.__code__ for one in _callers(frame))
 
 
-def _out_of_reach(frame: FrameType | None) -> bool:
+def out_of_reach(frame: FrameType | None) -> bool:
     """In memory's store, which stands for a server, nothing is raised for what a client meets. And what is raised while
     an object is deleted, or while that is told, is swallowed by Python."""
     codes = [one.f_code for one in _callers(frame)]
-    return any(code.co_filename == store.__file__ or code.co_name in ("__del__", "unraisable_hook") for code in codes)
+    return any(
+        code.co_filename == store.__file__ or code.co_name in ("__del__", "_remove", "unraisable_hook")
+        for code in codes
+    )
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:
