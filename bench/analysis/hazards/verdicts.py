@@ -101,32 +101,30 @@ class FaultVerdict:
 def fault_verdicts(runs: Sequence[HazardRun]) -> tuple[FaultVerdict, ...]:
     """One for each system and fault that was tried, by fault and then by system, in table order."""
     groups: dict[tuple[Line, str], _Group] = {}
-    known = _lines_by_plan(runs)
-    for run in runs:
-        if meaning_of(run.scenario).own_table:
-            continue
-        subject = subject_of(run.scenario)
+    judged = [(run, subject_of(run.scenario)) for run in runs if not meaning_of(run.scenario).own_table]
+    sorted_out = [(run, subject, _by_line(subject, run)) for run, subject in judged]
+    planned: dict[Hashable, list[Line]] = {}
+    for run, _, by_line in sorted_out:
+        if by_line:
+            planned.setdefault(_planned_like(run), list(by_line))
+    for run, subject, by_line in sorted_out:
         # Without a history a run stands where those stand that were planned like it, or else in its fault's plain line.
-        for line in _lines(subject, run) if run.trials else known.get(_planned_like(run), [subject.plain]):
+        for line in by_line if run.trials else planned.get(_planned_like(run), [subject.plain]):
             group = groups.setdefault((line, run.system), _Group(subject))
             if run.void:
                 group.void.append(void_run(run))
             else:
-                group.rows += [row for row in run.trials if _line(subject, row) == line]
+                group.rows += by_line.get(line, [])
     ordered = sorted(groups, key=lambda key: (groups[key].subject.place, key[0].words, names.position(key[1]), key[1]))
     return tuple(_verdict(system, line, groups[line, system]) for line, system in ordered)
 
 
-def _lines(subject: Subject, run: HazardRun) -> list[Line]:
-    """The lines in which a run's trials count."""
-    return [line for line in dict.fromkeys(_line(subject, row) for row in run.trials) if line is not None]
-
-
-def _lines_by_plan(runs: Sequence[HazardRun]) -> dict[Hashable, list[Line]]:
-    found: dict[Hashable, list[Line]] = {}
-    for run in runs:
-        if lines := _lines(subject_of(run.scenario), run):
-            found.setdefault(_planned_like(run), lines)
+def _by_line(subject: Subject, run: HazardRun) -> dict[Line, list[TrialRow]]:
+    """A run's trials by the line in which they count."""
+    found: dict[Line, list[TrialRow]] = {}
+    for row in run.trials:
+        if (line := _line(subject, row)) is not None:
+            found.setdefault(line, []).append(row)
     return found
 
 
@@ -136,8 +134,9 @@ def _planned_like(run: HazardRun) -> Hashable:
 
 def _line(subject: Subject, row: TrialRow) -> Line | None:
     """The line of the table that a trial counts in. A control has none, unless it shows harm: that needed no fault."""
-    harmful = subject.shows(row) or subject.unavailable(row)
-    return subject.line(row) or (subject.apart(CONTROL) if harmful else None)
+    if (line := subject.line(row)) is not None:
+        return line
+    return subject.apart(CONTROL) if subject.shows(row) or subject.unavailable(row) else None
 
 
 def void_run(run: HazardRun) -> VoidRun:
