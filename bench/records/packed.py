@@ -27,9 +27,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.records.packed_runs import PHASES, RUNS_FILE, write_packed_runs
+from bench.records.packed_runs import RUNS_FILE, write_packed_runs
 from bench.records.schema import EVENT_COLUMNS
-from bench.records.store import CampaignFolder, HazardFolder, HazardRunFolder, RunFolder, StoreError, is_file
+from bench.records.store import PHASES, CampaignFolder, HazardFolder, HazardRunFolder, RunFolder, StoreError, is_file
 
 GRID_NS = 100
 _RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
@@ -63,7 +63,7 @@ def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
     """
     with _copy(source, target):
         runs: list[RunFolder | HazardRunFolder] = [*source.runs()]
-        write_packed_runs(target / RUNS_FILE, ((run.path.name, _records(run)) for run in runs))
+        write_packed_runs(target / RUNS_FILE, PHASES, ((run.path.name, _records(run)) for run in runs))
         if isinstance(source, CampaignFolder):
             _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
 

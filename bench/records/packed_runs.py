@@ -4,11 +4,10 @@ A record is kept as the JSON that its run's folder held, to the byte: nothing is
 when a record gains a field.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 RUNS_FILE = "runs.parquet"
-PHASES = ("plan", "measured", "history", "checked", "failed")
 _ID = "run_id"
 _PAGE_BYTES = 8 << 20  # like records lie in one page, where they compress well
 _LEVEL = 19
@@ -40,13 +39,13 @@ class PackedRuns:
         return {run_id: text for run_id, text in texts if text is not None}
 
 
-def write_packed_runs(path: Path, runs: Iterable[tuple[str, Mapping[str, str]]]) -> None:
-    """Write the records of runs, each with its id and its JSON by phase."""
+def write_packed_runs(path: Path, phases: Sequence[str], runs: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+    """Write the records of runs, each with its id and its JSON by phase; the columns in the order of `phases`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = [{_ID: run_id, **records} for run_id, records in runs]
-    there = [phase for phase in PHASES if any(phase in row for row in rows)]
+    there = [phase for phase in phases if any(phase in row for row in rows)]
     schema = pa.schema([(_ID, pa.string()), *((phase, pa.large_string()) for phase in there)])
     pq.write_table(
         pa.Table.from_pylist(rows, schema),

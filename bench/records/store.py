@@ -42,13 +42,14 @@ class StoreError(LockbenchError):
 _PhaseRecord = RunPlan | Measured | Checked | HazardPlan | HazardHistory | HazardChecked | Failed
 _FILE_NAMES: dict[type[BaseModel], str] = {
     RunPlan: "plan",
-    Measured: "measured",
-    Checked: "checked",
     HazardPlan: "plan",
+    Measured: "measured",
     HazardHistory: "history",
+    Checked: "checked",
     HazardChecked: "checked",
     Failed: "failed",
 }
+PHASES = tuple(dict.fromkeys(_FILE_NAMES.values()))
 _Plan = TypeVar("_Plan", RunPlan, HazardPlan)
 _Checked = TypeVar("_Checked", Checked, HazardChecked)
 
