@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from bench.analysis import names
+from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns, spread
 from bench.analysis.metrics import METRICS, Direction
@@ -30,7 +31,17 @@ NOT_RECORDED = "n/a (not recorded)"  # by a campaign of before these facts were 
 STALLS = ("p99", "p999")
 STALLS_NEEDED = 3  # behind a percentile: fewer are one or two events under the name of one in a hundred
 _EXCHANGEABLE = {"acquire_us_p50": "p50 in µs", "throughput_pairs_per_s": "pairs/s"}
-_LATENCIES = ("acquire_us_", "response_us_", "release_us_", "handed_wait_us_")
+_LATENCIES = (
+    "acquire_us_",
+    "response_us_",
+    "release_us_",
+    "handed_wait_us_",
+    "hand_off_us_",
+    "kept_hand_off_us_",
+    "queue_wait_us_",
+    "fair_wait_us_",
+    "wait_by_time_us",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,9 @@ class Cell:
         if len(present) < len(values):
             # All or nothing: the runs that carry a high percentile are the fast ones, which did more operations.
             # Averaging only those would flatter a slow system.
+            if metric in CONTENTION and not present:
+                recorded = any(run.metrics.get("hand_off_us_mean") is not None for run in self.used)
+                return Absent(TOO_SMALL if recorded else NOT_RECORDED)
             return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
         if METRICS[metric].direction is Direction.NEITHER:
             # A count or a share describes; it may be 0, and has no logarithm.

@@ -6,13 +6,14 @@ Computed once, at the end of a run, and kept in its record: events may be left o
 import numpy as np
 import numpy.typing as npt
 
+from bench.analysis.contention.measures import CONTENTION, contention
 from bench.analysis.holds import Column, Holds, RunEvents
-from bench.analysis.quantiles import FRACTIONS, carries
+from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.schema import RunPlan
 
 _HANDED_WAITS = {f"handed_wait_us_{quantile}": FRACTIONS[quantile] for quantile in ("p50", "p99")}
 _STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p999")}
-FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS)  # names of metrics
+FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS, *CONTENTION)  # names of metrics
 
 
 def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
@@ -20,6 +21,7 @@ def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
     found: dict[str, float] = {}
     if plan.workload.keys:  # else no key has ever had another client
         found |= _handing(events.holds)
+        found |= contention(plan.workload, events)
     for name, fraction in _STALLS.items():
         if carries(len(events.latency_ns), fraction):
             found[name] = float(stalls(events.intended_ns, events.latency_ns, fraction))
@@ -37,7 +39,7 @@ def _handing(holds: Holds) -> dict[str, float]:
     waits_ns = (holds.acquired_ns - holds.started_ns)[changed]
     for name, fraction in _HANDED_WAITS.items():
         if carries(len(waits_ns), fraction):
-            found[name] = float(_nearest_rank(waits_ns, fraction)) / 1e3
+            found[name] = float(nearest_rank(waits_ns, fraction)) / 1e3
     return found
 
 
@@ -66,7 +68,7 @@ def stalls(began_ns: Column, took_ns: Column, fraction: float) -> int:
     within the length of the stall so far: what ended one of them kept others from starting. As independent evidence of
     how often the system is slow they count once.
     """
-    slow = took_ns >= _nearest_rank(took_ns, fraction)
+    slow = took_ns >= nearest_rank(took_ns, fraction)
     order = np.argsort(began_ns[slow], kind="stable")
     begins_ns, lengths_ns = began_ns[slow][order], took_ns[slow][order]
     ends_ns = np.maximum.accumulate(begins_ns + lengths_ns)
@@ -80,8 +82,3 @@ def stalls(began_ns: Column, took_ns: Column, fraction: float) -> int:
         count += not joined
         so_far_ns = max(so_far_ns, length_ns) if joined else length_ns
     return count
-
-
-def _nearest_rank(values: Column, fraction: float) -> int:
-    rank = max(1, int(np.ceil(fraction * len(values) - 1e-9)))
-    return int(np.partition(values, rank - 1)[rank - 1])

@@ -3,20 +3,27 @@
 Everything is vectorised over columns sorted once by key and instant: a million holds take a fraction of a second.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench.records.packed import events_table
+from bench.records.schema import ADDED_COLUMNS
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 _ACQUIRED = "acquired"
 _NO_TOKEN = -1
 _NS_PER_MS = 1_000_000
+
+
+def _none() -> Column:
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +40,43 @@ class Holds:
     acquired_ns: Column
     held_until_ns: Column
     token: Column
+    intended_ns: Column = field(default_factory=_none)
+    freed_ns: Column = field(default_factory=_none)  # when the release was answered; empty: not recorded
 
     @classmethod
     def of(
-        cls, client: Column, key: Column, started_ns: Column, acquired_ns: Column, held_until_ns: Column, token: Column
+        cls,
+        client: Column,
+        key: Column,
+        started_ns: Column,
+        acquired_ns: Column,
+        held_until_ns: Column,
+        token: Column,
+        intended_ns: Column | None = None,
+        freed_ns: Column | None = None,
     ) -> "Holds":
-        """Sort columns that may be in any order.
+        """Sort columns that may be in any order. Without intended instants an operation was meant to start when it did.
 
         A hold that ended within its own nanosecond comes before another that began in it: the two do not overlap.
         """
+        intended = started_ns if intended_ns is None else intended_ns
+        freed = (_none() if freed_ns is None else freed_ns,)
         order = np.lexsort((token, held_until_ns, acquired_ns, key))
-        return cls(*(values[order] for values in (client, key, started_ns, acquired_ns, held_until_ns, token)))
+        columns = (client, key, started_ns, acquired_ns, held_until_ns, token, intended, *freed)
+        return cls(*(values[order] if len(values) else values for values in columns))
 
     def __len__(self) -> int:
         return len(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Every acquire of a run that got no lock, in any order; its answer may have been `busy`, `timeout`, ..."""
+
+    key: Column = field(default_factory=_none)
+    intended_ns: Column = field(default_factory=_none)
+    started_ns: Column = field(default_factory=_none)
+    answered_ns: Column = field(default_factory=_none)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +90,32 @@ class RunEvents:
     acquires: dict[str, int]
     holds: Holds
     clients: int
-    intended_ns: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    latency_ns: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    intended_ns: Column = field(default_factory=_none)
+    latency_ns: Column = field(default_factory=_none)
+    refused: Refused = field(default_factory=Refused)
 
 
 def read_events(path: Path) -> RunEvents:
     """Read events.parquet. Raises OSError, or ValueError when it is not the file it should be."""
     table = events_table(path)
     outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
-    granted = table.filter(pc.equal(table["outcome"].cast("string"), _ACQUIRED))
-    intended_ns = granted["intended_ns"].to_numpy().astype(np.int64)
-    names = ("client", "key", "started_ns", "acquired_ns", "released_ns", "token")
+    is_grant = pc.equal(table["outcome"].cast("string"), _ACQUIRED)
+    granted, refused = table.filter(is_grant), table.filter(pc.invert(is_grant))
+    names = ["client", "key", "started_ns", "acquired_ns", "released_ns", "token", "intended_ns"]
+    holds = Holds.of(*_columns(granted, [*names, *(name for name in ADDED_COLUMNS if name in table.column_names)]))
+    intended_ns, acquired_ns = _columns(granted, ["intended_ns", "acquired_ns"])
     return RunEvents(
         {str(item["values"]): int(item["counts"]) for item in outcomes},
-        Holds.of(*(granted[name].to_numpy().astype(np.int64) for name in names)),
+        holds,
         int(pc.count_distinct(table["client"]).as_py()),
         intended_ns,
-        granted["acquired_ns"].to_numpy().astype(np.int64) - intended_ns,
+        acquired_ns - intended_ns,
+        Refused(*_columns(refused, ["key", "intended_ns", "started_ns", "acquired_ns"])),
     )
+
+
+def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:
+    return [table[name].to_numpy().astype(np.int64) for name in names]
 
 
 def overlaps(holds: Holds, lease_ms: int | None = None) -> Mask:

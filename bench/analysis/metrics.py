@@ -1,6 +1,6 @@
 """Every metric by name: its unit, which way is better, and what it counts. Tables and figures ask here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -46,6 +46,13 @@ def _latency(phase: str, what: str) -> tuple[Metric, ...]:
     )
 
 
+def _contended(name: str, what: str, statistics: Sequence[str]) -> tuple[Metric, ...]:
+    words = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
+    return tuple(
+        Metric(f"{name}_{one}", "µs", Direction.LOWER, f"{what}: {words[one]} of one run") for one in statistics
+    )
+
+
 _ALL = (
     *_latency("acquire", "from sending an acquire to holding the lock, waiting included"),
     *_latency("response", "from the instant at which the schedule wanted an acquire to holding the lock"),
@@ -69,6 +76,29 @@ _ALL = (
         Direction.NEITHER,
         "grants whose key another client had before, of all grants whose key anybody had before",
     ),
+    *_contended(
+        "hand_off_us",
+        "from one client's release being answered to another's grant being answered, where it waited",
+        ("mean", "p50", "p99"),
+    ),
+    *_contended(
+        "kept_hand_off_us",
+        "from a client's release being answered to its own next grant, past those who waited",
+        ("p50",),
+    ),
+    *_contended("queue_wait_us", "from asking until the key was free", ("mean", "p50", "p99")),
+    *_contended("fair_wait_us", "the same in a fair queue with this run's hold, release and hand-off", ("mean", "p99")),
+    Metric("key_utilisation", "1", Direction.NEITHER, "share of the window in which the key was held or handed on"),
+    Metric(
+        "overtaking_share",
+        "1",
+        Direction.NEITHER,
+        "share of the grants that overtook a client who had asked at least one grant earlier",
+    ),
+    Metric("jain_index", "1", Direction.NEITHER, "Jain's fairness index over the clients' grants: 1 is even"),
+    Metric("clients_without_grant", "clients", Direction.NEITHER, "clients that got no lock within the window"),
+    Metric("longest_wait_us", "µs", Direction.NEITHER, "the longest wait for an answer, refusals included"),
+    Metric("wait_by_time_us", "µs", Direction.LOWER, "the mean wait that a moment of waiting belongs to"),
     Metric("longest_streak", "grants", Direction.NEITHER, "most grants of one key in a row to one client"),
     Metric(
         "stalls_p99",

@@ -10,6 +10,10 @@ name.
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from bench.records.histogram import LatencyHistogram
 
@@ -40,6 +44,12 @@ def highest_fraction(operations: int) -> float | None:
         return None
     # A hair below the exact root: rounding must never let a curve run one operation further than `carries` allows.
     return math.pow(1.0 - UPPER_CONFIDENCE, 1.0 / operations) * (1.0 - 1e-12)
+
+
+def nearest_rank(values: npt.NDArray[Any], fraction: float) -> Any:
+    """The smallest of the values that so large a share of them does not exceed. The array must not be empty."""
+    rank = max(1, math.ceil(fraction * len(values) - 1e-9))
+    return np.partition(values, rank - 1)[rank - 1]
 
 
 def carried_quantile_us(histogram: LatencyHistogram, fraction: float) -> float | None:

@@ -21,7 +21,7 @@ from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
-from bench.records.workload import CONTENDED, MEETING, RATE, SATURATION
+from bench.records.workload import CONTENDED, MEETING, OPEN_LOOPS, SATURATION
 
 _LAG = "loop_lag/all"
 _LAG_SHARE_LIMIT = 0.5  # of the median acquire
@@ -307,4 +307,7 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     steady_state,
     warm_servers,
 )
-_CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {RATE: (arrivals, unsent, wake), SATURATION: (knee,)}
+_CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {
+    **dict.fromkeys(OPEN_LOOPS, (arrivals, unsent, wake)),
+    SATURATION: (knee,),
+}

@@ -7,6 +7,7 @@ from bench.errors import LockbenchError
 from bench.records.workload import (
     AUTO,
     CONTENDED,
+    CONTENDED_RATE,
     HOT_COLD,
     KEYS_OF,
     RATE,
@@ -25,6 +26,12 @@ _RATE_CLIENTS = 16
 # With 100 keys the hottest gets a fifth of all requests, and even the coldest is usually asked for in the warm-up:
 # the first acquire of a key may have to create it. The exponent is that of YCSB (Cooper and others, SoCC 2010).
 _HOT_COLD_EXPONENT = 0.99
+# Long enough that every system's hand-off is short beside it, so that one rate is about the same utilisation for all.
+_CONTENDED_RATE_HOLD_MS = 20.0
+_CONTENDED_RATE_PER_S = 25.0
+_CONTENDED_RATE_CLIENTS = 32
+# What a campaign to quote measures; contention has sweeps of its own.
+REGULAR = (UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ FULL = Mode(
     saturation_measure_s=10.0,
     warming_round_s=1.0,
     warming_rounds_at_most=60,
-    workloads=WORKLOADS,
+    workloads=REGULAR,
 )
 # As long windows as a full campaign's, and as few runs as fit into twenty minutes: the reference is several of these,
 # hours apart, so that it shows how campaigns differ as well as runs.
@@ -91,7 +98,7 @@ REFERENCE = Mode(
     saturation_measure_s=10.0,
     warming_round_s=0.6,
     warming_rounds_at_most=100,
-    workloads=WORKLOADS,
+    workloads=REGULAR,
 )
 MODES = {mode.name: mode for mode in (QUICK, FULL, REFERENCE)}
 
@@ -137,6 +144,13 @@ def workload_of(name: str, entry: System, mode: Mode) -> Workload:
             "measure_s": mode.saturation_measure_s,
         },
         RATE: {"clients": _RATE_CLIENTS, "rate_per_s": _RATE_PER_S},
+        CONTENDED_RATE: {
+            **meeting,
+            "clients": _CONTENDED_RATE_CLIENTS,
+            "keys": KEYS_OF[CONTENDED_RATE],
+            "hold_ms": _CONTENDED_RATE_HOLD_MS,
+            "rate_per_s": _CONTENDED_RATE_PER_S,
+        },
         HOT_COLD: {**meeting, "keys": KEYS_OF[HOT_COLD], "zipf_exponent": _HOT_COLD_EXPONENT},
     }
     return alone.model_copy(update=changes[name])

@@ -27,7 +27,7 @@ from bench.systems.base import Capabilities, ClientOptions, Grant, LockClient, O
 from bench.systems.clock import SYSTEM_CLOCK, Clock
 from bench.systems.registry import System
 from bench.systems.sole_use import ClientMisuse
-from bench.systems.wait import Wait
+from bench.systems.wait import EXAMPLES, Wait
 
 T = TypeVar("T")
 TRY = Wait("try")
@@ -73,8 +73,7 @@ class Harness:
     @property
     def waits(self) -> list[Wait]:
         """Every way of waiting that the system knows, `try` left out, the default first."""
-        others = {"poll": "poll-5ms", "watch": "watch", "block": "block"}
-        known = [Wait.parse(others[name]) for name in self.capabilities.wait_strategies if name != "try"]
+        known = [Wait.parse(EXAMPLES[name]) for name in self.capabilities.wait_strategies if name != "try"]
         return [self.wait] + [wait for wait in known if wait.strategy != self.wait.strategy]
 
     @property

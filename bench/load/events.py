@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.load.rows import NOTHING_HELD, OUTCOMES, Rows, column
-from bench.records.schema import EVENT_COLUMNS
+from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS
 
 _WORDS = [str(outcome) for outcome in OUTCOMES]
 _NOTHING_WORD = ""  # of the column `released` where nothing was held
@@ -17,7 +17,7 @@ _SMALL = ("client", "key")
 
 def write_events(path: Path, rows: Rows) -> None:
     """Write the file whole or not at all. Raises OSError."""
-    columns = {name: _arrow(name, rows) for name in EVENT_COLUMNS}
+    columns = {name: _arrow(name, rows) for name in (*EVENT_COLUMNS, *ADDED_COLUMNS)}
     aside = path.with_name(f".{path.name}.new")
     try:
         numbers = [name for name, values in columns.items() if pa.types.is_integer(values.type)]

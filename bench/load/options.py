@@ -88,6 +88,7 @@ def _made_from(one: Parameter) -> _Option:
 # - uncontended: each client has a key of its own. contended: all clients want the same keys. saturation: as
 #   uncontended, with as many clients as it takes to reach the ceiling. rate: operations arrive at a rate, whatever the
 #   system answers, and any free client takes the next. hot-cold: as contended, with many keys of unlike popularity.
+#   contended-rate: as rate, all for one key.
 # - keys that clients share are taken at random. 0 is one key for contended, a hundred for hot-cold, and a key for each
 #   client for the others.
 # - wait `auto` is the registry's default of the system for contended and hot-cold, and `try` for the others.

@@ -29,6 +29,7 @@ from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, acquires
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
+from bench.load.thinking import think_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.records.histogram import LatencyHistogram
@@ -191,6 +192,11 @@ class LoadProcess:
         if self._is_hot_cold:
             return ZipfKeys(self._hot_shares, settings.key, dice)
         return EvenKeys(shared, settings.key, dice)
+
+    def think_ns(self, client: int) -> Callable[[], int] | None:
+        """The seeded think time of one client."""
+        does = self.settings.workload
+        return think_ns(does.think_ms, does.thinking, random.Random(f"{self.settings.seed}/{client}/thinks"))
 
     def end_one(self) -> None:
         """One operation of the window has ended, in whatever way."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bench.systems.base import Outcome
 
-# As EVENT_COLUMNS, and `freed_ns`: the instant at which the answer to the release came.
+# Those of events.parquet, `EVENT_COLUMNS` and `ADDED_COLUMNS`.
 COLUMNS = (
     "client",
     "key",

@@ -75,6 +75,7 @@ class LockUser(User):
         self._place = self._number % CLIENTS_PER_PROCESS
         self._keys = process.keys(self._number)
         self._hold_ns = round(settings.hold_ms * _NS_PER_MS)
+        self._think_ns = process.think_ns(self._number)
         self._turn, self._alarm = Turn(), Alarm()
         try:
             self._client = process.connect(self._entry)
@@ -93,6 +94,8 @@ class LockUser(User):
         climb = process.climb
         if climb is not None and not climb.is_admitted(self._place):
             self._wait_to_be_let_in(climb)
+        if self._think_ns is not None:
+            self._wait_until(monotonic_ns() + self._think_ns())
         index, key = self._keys.draw()
         due_ns = self._schedule.claim_ns()
         started_ns = released_ns = freed_ns = 0
@@ -172,9 +175,9 @@ class LockUser(User):
         counters[key] = read + 1
 
     def _wait_until(self, due_ns: int) -> None:
-        """Wait for an arrival. Meanwhile Locust may end this client at once, as it may between two tasks."""
+        """Wait for an arrival, or think. Locust may end this client meanwhile, as it may between two tasks."""
         with self._interruptible():
-            self._alarm.wait_until(due_ns)  # pace: the arrivals that were asked for
+            self._alarm.wait_until(due_ns)  # pace: the arrivals or the think time that were asked for
 
     def _wait_to_be_let_in(self, climb: Climb) -> None:
         with self._interruptible():

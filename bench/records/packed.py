@@ -6,8 +6,8 @@
 
 `python -m bench.records.packed FROM TO` packs a campaign of either kind, without its logs; `--unpack` undoes it.
 
-A row of a run's events has four instants of its operation, of which one is new and three lie just behind it. So the
-packed form has the gap to the operation before, and three lengths; their bytes are stored apart (all high bytes
+A row of a run's events has five instants of its operation, of which one is new and four lie just behind it. So the
+packed form has the gap to the operation before, and four lengths; their bytes are stored apart (all high bytes
 together), since low bytes are noise and high ones are not. Instants are rounded down to one grid of 100 ns: what came
 first stays first, and what did not overlap does not. That is less than a hundredth of the quickest operation here, and
 all that a run's own record says was computed before. There is a row group for each run, in the order of the ids in the
@@ -28,13 +28,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.records.packed_runs import RUNS_FILE, write_packed_runs
-from bench.records.schema import EVENT_COLUMNS
+from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS
 from bench.records.store import PHASES, CampaignFolder, HazardFolder, HazardRunFolder, RunFolder, StoreError, is_file
 
 GRID_NS = 100
 _RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
 _INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns")
 _LENGTHS = ("gap", "late", "wait", "held")
+_ADDED_LENGTH = "freeing"  # of the release; older campaigns lack it
 _WHOLE = ("client", "key", "token")
 _WORDS = ("outcome", "released")
 _NOT_HELD = -1
@@ -101,8 +102,11 @@ def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:
 
 def _pack_events(runs: list[RunFolder], folder: Path) -> None:
     words = pa.dictionary(pa.int8(), pa.string())
+    # One schema for all: where a run lacks the release's answer, none has it.
+    added = all(ADDED_COLUMNS[0] in events_table(run.events_path).column_names for run in runs)
+    lengths = (*_LENGTHS, _ADDED_LENGTH) if added else _LENGTHS
     schema = pa.schema(
-        [*((name, pa.int64()) for name in (*_WHOLE, *_LENGTHS)), *((name, words) for name in _WORDS)],
+        [*((name, pa.int64()) for name in (*_WHOLE, *lengths)), *((name, words) for name in _WORDS)],
         metadata={_RUNS: json.dumps([run.path.name for run in runs])},
     )
     with pq.ParquetWriter(
@@ -112,22 +116,25 @@ def _pack_events(runs: list[RunFolder], folder: Path) -> None:
         compression_level=_LEVEL,
         use_dictionary=list(_WORDS),
         column_encoding={
-            **dict.fromkeys(_LENGTHS, "BYTE_STREAM_SPLIT"),
+            **dict.fromkeys(lengths, "BYTE_STREAM_SPLIT"),
             **dict.fromkeys(_WHOLE, "DELTA_BINARY_PACKED"),
         },
     ) as writer:
         for run in runs:
-            packed = _packed(events_table(run.events_path))
+            packed = _packed(events_table(run.events_path), added)
             writer.write_table(packed.cast(schema), row_group_size=max(1, len(packed)))
 
 
-def _packed(table: pa.Table) -> pa.Table:
+def _packed(table: pa.Table, added: bool) -> pa.Table:
     intended, started, acquired, released = (_integers(table, name) // GRID_NS for name in _INSTANTS)
     held = np.where(_integers(table, "released_ns") > 0, released - acquired, _NOT_HELD)
     lengths = (np.diff(intended, prepend=0), started - intended, acquired - started, held)
     kept = {name: table[name] for name in (*_WHOLE, *_WORDS)}
     columns = kept | dict(zip(_LENGTHS, lengths, strict=True))
-    return pa.table({name: columns[name] for name in (*_WHOLE, *_LENGTHS, *_WORDS)})
+    if added:
+        freed = _integers(table, ADDED_COLUMNS[0]) // GRID_NS
+        columns[_ADDED_LENGTH] = np.where(held == _NOT_HELD, _NOT_HELD, freed - released)
+    return pa.table({name: columns[name] for name in (*_WHOLE, *_LENGTHS, _ADDED_LENGTH, *_WORDS) if name in columns})
 
 
 def _part(of_campaign: Path, run_id: str) -> pa.Table:
@@ -145,7 +152,11 @@ def _unpacked(table: pa.Table) -> pa.Table:
     acquired = started + wait
     released = np.where(held == _NOT_HELD, 0, acquired + held)
     instants = dict(zip(_INSTANTS, (intended, started, acquired, released), strict=True))
-    return pa.table({name: instants[name] * GRID_NS if name in instants else table[name] for name in EVENT_COLUMNS})
+    if _ADDED_LENGTH in table.column_names:
+        freeing = _integers(table, _ADDED_LENGTH)
+        instants[ADDED_COLUMNS[0]] = np.where(freeing == _NOT_HELD, 0, released + freeing)
+    columns = [name for name in (*EVENT_COLUMNS, *ADDED_COLUMNS) if name in EVENT_COLUMNS or name in instants]
+    return pa.table({name: instants[name] * GRID_NS if name in instants else table[name] for name in columns})
 
 
 def _integers(table: pa.Table, name: str) -> _Integers:

@@ -42,6 +42,9 @@ EVENT_COLUMNS = (
     "released",
     "token",
 )
+# Columns that came later: older records lack them. `freed_ns` is when the release was answered, 0 where nothing was
+# held.
+ADDED_COLUMNS = ("freed_ns",)
 
 
 class _Record(BaseModel):

@@ -16,12 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bench.records.durations import duration_text
 
-WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold")
-UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD = WORKLOADS
-_WITH_SHARED_KEYS = (CONTENDED, SATURATION, RATE, HOT_COLD)
-MEETING = (CONTENDED, HOT_COLD)  # here clients meet at a key in any case
-KEYS_OF = {CONTENDED: 1, HOT_COLD: 100}  # where keys is 0; clients of the others then have one each
+WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate")
+UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE = WORKLOADS
+_WITH_SHARED_KEYS = (CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE)
+MEETING = (CONTENDED, HOT_COLD, CONTENDED_RATE)  # here clients meet at a key in any case
+OPEN_LOOPS = (RATE, CONTENDED_RATE)  # operations arrive at instants of their own
+KEYS_OF = {CONTENDED: 1, HOT_COLD: 100, CONTENDED_RATE: 1}  # where keys is 0; clients of the others then have one each
 ARRIVALS = ("poisson", "uniform")
+THINKS = ("fixed", "exponential")
 AUTO = "auto"  # wait as suits the system and the workload
 # A client has a connection and an alarm, two descriptors of the ten thousand that Locust asks for, and some need more.
 # A load process is saturated by far fewer: 1 000 clients are a mistake long before they are a danger to the machine.
@@ -106,14 +108,24 @@ class Behaviour(BaseModel):
     ] = 5_000
     rate_per_s: Annotated[  # 0: a closed loop
         float,
-        Field(ge=0, le=1_000_000, description="rate: operations per second, of all clients together"),
-        Parameter("rate", "250", "{} arrivals a second", of=(RATE,), initial=100.0, asked_from=0.001),
+        Field(ge=0, le=1_000_000, description="rate, contended-rate: operations per second, of all clients together"),
+        Parameter("rate", "250", "{} arrivals a second", of=OPEN_LOOPS, initial=100.0, asked_from=0.001),
     ] = 0.0
     arrivals: Annotated[
         str,
-        Field(description="rate: at random instants, or at equal gaps"),
-        Parameter("arrivals", "uniform", "{} arrivals", choices=ARRIVALS, of=(RATE,)),
+        Field(description="rate, contended-rate: at random instants, or at equal gaps"),
+        Parameter("arrivals", "uniform", "{} arrivals", choices=ARRIVALS, of=OPEN_LOOPS),
     ] = "poisson"
+    think_ms: Annotated[  # 0: a client asks again at once
+        float,
+        Field(ge=0, le=3_600_000, description="contended, hot-cold: a client's pause between two operations"),
+        Parameter("think", "20", "think {}", unit="ms", of=(CONTENDED, HOT_COLD), zero="none"),
+    ] = 0.0
+    thinking: Annotated[
+        str,
+        Field(description="contended, hot-cold: pauses all of that length, or random around it"),
+        Parameter("thinking", "exponential", "{} think time", choices=THINKS, of=(CONTENDED, HOT_COLD)),
+    ] = "fixed"
     zipf_exponent: Annotated[
         float,
         Field(ge=0, le=10, description="hot-cold: how unlike the keys are"),
@@ -143,7 +155,7 @@ class Behaviour(BaseModel):
     @property
     def open_loop(self) -> bool:
         """Do operations arrive at instants of their own?"""
-        return self.name == RATE
+        return self.name in OPEN_LOOPS
 
 
 class Workload(Behaviour):
@@ -193,7 +205,7 @@ class Workload(Behaviour):
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:8]
 
 
-_ADDED = ("rate_per_s", "arrivals", "zipf_exponent", "step_s", "label")
+_ADDED = ("rate_per_s", "arrivals", "zipf_exponent", "step_s", "label", "think_ms", "thinking")
 
 
 _KINDS: dict[Any, type] = {int: int, float: float, str: str}

@@ -187,7 +187,8 @@ def _grouped(hazards: HazardEvidence, trials: Iterable[TrialRow], varying: Seque
     for row in trials:
         groups.setdefault((row.system, tuple(row.parameter(name) for name in varying)), []).append(row)
     ordered = sorted(groups, key=lambda key: (names.position(key[0]), key[0], *map(_rank, key[1])))
-    return [_row(hazards, groups[key], dict(zip(varying, key[1], strict=True))) for key in ordered]
+    every = [row for rows in groups.values() for row in rows]
+    return [_row(hazards, groups[key], dict(zip(varying, key[1], strict=True)), every) for key in ordered]
 
 
 def _rank(value: Scalar | None) -> tuple[int, float, str]:
@@ -197,7 +198,12 @@ def _rank(value: Scalar | None) -> tuple[int, float, str]:
     return (1, float(value), "") if isinstance(value, bool | int | float) else (2, 0.0, value)
 
 
-def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[str, Scalar | None]) -> Row:
+def _row(
+    hazards: HazardEvidence,
+    trials: Sequence[TrialRow],
+    values: Mapping[str, Scalar | None],
+    every: Sequence[TrialRow],
+) -> Row:
     first, checked = trials[0], [row.checked for row in trials]
     excludes = not plays(first.scenario, *tokens.ROLES)
     return Row(
@@ -210,7 +216,7 @@ def _row(hazards: HazardEvidence, trials: Sequence[TrialRow], values: Mapping[st
         lost_updates=sum(one.lost_updates for one in checked),
         token_faults=sum(len(one.token_faults) for one in checked),
         token_pairs=sum(one.token_pairs for one in checked),
-        measures=_measures(trials, [one for one in hazards.trials if one.scenario == first.scenario]),
+        measures=_measures(trials, every),
         verdict=_verdict(hazards, trials),
         evidence=run_ids(trials),
     )

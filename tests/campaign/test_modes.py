@@ -10,6 +10,7 @@ from bench.campaign.modes import (
     MODES,
     QUICK,
     REFERENCE,
+    REGULAR,
     WORKLOADS,
     Mode,
     choose_systems,
@@ -19,7 +20,7 @@ from bench.campaign.modes import (
 from bench.campaign.warming import ROUNDS_AT_ONCE
 from bench.errors import LockbenchError
 from bench.records.ladder import steps_to
-from bench.records.schema import Workload
+from bench.records.workload import MEETING, OPEN_LOOPS, Workload
 from bench.systems.registry import HEADLINE, system
 
 
@@ -58,7 +59,7 @@ def test_unknown_names_are_told_with_those_that_exist() -> None:
 
 def test_quick_keeps_three_workloads_and_full_has_all_with_six_runs() -> None:
     assert choose_workloads(["all"], QUICK) == ("uncontended", "contended", "saturation")
-    assert choose_workloads(["all"], FULL) == WORKLOADS
+    assert choose_workloads(["all"], FULL) == REGULAR == WORKLOADS[:5]
     assert choose_workloads(["rate", "all", "rate"], QUICK) == ("rate", "uncontended", "contended", "saturation")
     assert FULL.repetitions >= 6
 
@@ -76,13 +77,13 @@ def test_the_climb_makes_a_quick_run_no_longer() -> None:
 
 @pytest.mark.parametrize("mode", [FULL, REFERENCE])
 def test_what_is_quoted_is_measured_as_users_are_told_to(mode: Mode) -> None:
-    assert mode.workloads == WORKLOADS
+    assert mode.workloads == REGULAR
     assert min(workload_of(name, system("redis"), mode).measure_s for name in WORKLOADS) >= 10
 
 
 def test_a_campaign_of_the_reference_fits_into_twenty_minutes() -> None:
     systems = choose_systems(["all"])
-    runs = plan_runs("c", systems, WORKLOADS, REFERENCE, REFERENCE.repetitions, seed=1)
+    runs = plan_runs("c", systems, REGULAR, REFERENCE, REFERENCE.repetitions, seed=1)
     start_s = 1.0  # of the load, for each run; measured on a quiet machine
     measuring_s = sum(load_s(run.workload.name, REFERENCE) + start_s for run in runs)
     # One set of servers warms up as long as it may (a JVM), the others for two starts of the load.
@@ -102,10 +103,10 @@ def test_a_quick_campaign_warms_its_servers_for_no_longer_than_a_run() -> None:
 def test_every_workload_has_its_parameters(name: str, mode: Mode) -> None:
     found = workload_of(name, system("etcd"), mode)
     assert found.name == name
-    assert (found.rate_per_s > 0) == (name == "rate")
+    assert (found.rate_per_s > 0) == (name in OPEN_LOOPS)
     assert (found.zipf_exponent > 0) == (name == "hot-cold")
     assert (found.step_s > 0) == (name == "saturation")
-    assert found.wait == ("watch" if name in ("contended", "hot-cold") else "try")
+    assert found.wait == ("watch" if name in MEETING else "try")
     assert found.rate_per_s * found.measure_s >= 368 or name != "rate", "a p99 needs as many"
 
 
@@ -114,3 +115,4 @@ def test_parameters_of_new_workloads_leave_old_digests_alone() -> None:
     assert old.digest == "4cf8249e"
     assert old.model_copy(update={"rate_per_s": 5.0}).digest != old.digest
     assert old.model_copy(update={"step_s": 0.2}).digest != old.digest
+    assert old.model_copy(update={"think_ms": 5.0}).digest != old.digest

@@ -59,7 +59,10 @@ def test_systems_and_repetitions_are_optional_and_the_command_lines_systems_come
         ("a: {workload: fast}\n", "line 1, a, workload: choose one of uncontended"),
         ("a:\n  workload: contended\n  hold: 10\n", "line 3, a, hold: 10 has no unit: write 10ms, 10s or 10min"),
         ("a: {workload: contended, holds: 1ms}\n", "line 1, a, holds: there is no such parameter; there are clients,"),
-        ("a: {workload: contended, rate: 5}\n", "line 1, a, rate: only for the workload rate, not for contended"),
+        (
+            "a: {workload: contended, rate: 5}\n",
+            "line 1, a, rate: only for the workloads rate, contended-rate",
+        ),
         ("a: {workload: contended, clients: []}\n", "line 1, a, clients: write one value, or a list of values"),
         ("a: {workload: contended, clients: [[4]]}\n", "line 1, a, clients: write one value, or a list of values"),
         ("a: {workload: contended, clients: yes}\n", "line 1, a, clients: 'yes' is not a whole number"),

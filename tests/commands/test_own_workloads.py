@@ -92,7 +92,10 @@ def test_what_was_interrupted_goes_on_and_is_added_to(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["-s", "memory", "-w", "contended", "--hold", "10"], r"--hold: 10 has no unit: write 10ms, 10s or 10min"),
-        (["-s", "memory", "--rate", "5"], r"--rate: only for the workload rate, not for uncontended, contended"),
+        (
+            ["-s", "memory", "--rate", "5"],
+            r"--rate: only for the workloads rate, contended-rate, not for uncontended",
+        ),
         (["never.yaml"], r"never.yaml: No such file"),
         (["bad.yaml"], r"bad.yaml: line 2, a, hold: 10 has no unit.*; line 2, a, zipf: only for"),
         (

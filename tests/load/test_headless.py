@@ -12,7 +12,7 @@ import pytest
 from bench.load.keys import zipf_shares
 from bench.load.schedule import offsets_ns
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import EVENT_COLUMNS, Workload
+from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Workload
 from bench.systems.base import Outcome
 from tests.load.runs import Ran, run
 
@@ -32,7 +32,8 @@ def test_a_run_on_null_records_the_same_operations_everywhere(tmp_path: Path) ->
     events = pd.read_parquet(ran.folder.events_path)
     operations = ran.measured.counts["acquire/acquired"]
     assert operations > 100
-    assert tuple(events.columns) == EVENT_COLUMNS
+    assert tuple(events.columns) == (*EVENT_COLUMNS, *ADDED_COLUMNS)
+    assert (events["released_ns"] <= events["freed_ns"]).all()
     assert len(events) == operations == ran.measured.locust_requests == total(ran, "response/acquired")
     assert total(ran, "release/released") == operations
     assert set(events["client"]) == {0, 1}

@@ -16,6 +16,8 @@ GOOD = {
     "wait": "auto",
     "timeout_ms": 5_000,
     "rate_per_s": 100.0,
+    "think_ms": "0",
+    "thinking": "fixed",
     "arrivals": "poisson",
     "zipf_exponent": 0.99,
     "step_s": 0.0,
@@ -87,7 +89,7 @@ def test_auto_waits_as_the_system_does_best(workload: str, asked: str, wait: str
 
 
 def test_a_wait_that_the_system_does_not_know_is_refused() -> None:
-    with pytest.raises(BadOptions, match="memory cannot wait by watch; it knows try, poll, block"):
+    with pytest.raises(BadOptions, match="memory cannot wait by watch; it knows try, poll, backoff, block"):
         read(wait="watch").wait(system("memory"))
 
 

@@ -15,7 +15,7 @@ from bench.analysis.holds import overlaps, read_events, token_regressions
 from bench.load.events import write_events
 from bench.load.rows import CODES, COLUMNS, NO_TOKEN, NOTHING_HELD
 from bench.records.packed import GRID_NS, events_table, pack_campaign, unpack_campaign
-from bench.records.schema import EVENT_COLUMNS, Failed, RunState
+from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Failed, RunState
 from bench.records.store import CampaignFolder, HazardFolder, RunFolder, StoreError
 from bench.systems.base import Outcome
 from tests import campaigns
@@ -73,8 +73,8 @@ def pairs(one: CampaignFolder, other: CampaignFolder) -> list[tuple[RunFolder, R
 def test_packed_events_say_the_same(campaign: CampaignFolder, tmp_path: Path) -> None:
     for raw, packed in pairs(campaign, packed_of(campaign, tmp_path / "packed")):
         before, after = events_table(raw.events_path), events_table(packed.events_path)
-        assert tuple(after.column_names) == EVENT_COLUMNS
-        for name in EVENT_COLUMNS:
+        assert tuple(after.column_names) == tuple(before.column_names) == (*EVENT_COLUMNS, *ADDED_COLUMNS)
+        for name in after.column_names:
             one, other = (table[name].to_pylist() for table in (before, after))
             if name.endswith("_ns"):
                 one = [value // GRID_NS * GRID_NS for value in one]
@@ -83,6 +83,16 @@ def test_packed_events_say_the_same(campaign: CampaignFolder, tmp_path: Path) ->
         assert plain.acquires == read.acquires
         assert not overlaps(read.holds).any(), "rounding makes no two holders"
         assert not token_regressions(read.holds).any()
+
+
+def test_events_from_before_a_column_was_added_are_packed_without_it(campaign: CampaignFolder, tmp_path: Path) -> None:
+    for run in campaign.runs():
+        old = pq.read_table(run.events_path).select(EVENT_COLUMNS)
+        pq.write_table(old, run.events_path)
+    for raw, packed in pairs(campaign, packed_of(campaign, tmp_path / "packed")):
+        assert tuple(events_table(packed.events_path).column_names) == EVENT_COLUMNS
+        for path in (raw.events_path, packed.events_path):
+            assert not len(read_events(path).holds.freed_ns)
 
 
 def test_they_need_less_than_half_the_room(campaign: CampaignFolder, tmp_path: Path) -> None:

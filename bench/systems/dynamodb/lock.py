@@ -14,7 +14,8 @@ from bench.systems.dynamodb.calls import ConditionFailed, NoAnswer, NotDone, sha
 from bench.systems.dynamodb.item import Clause, Item, LockItems, numbers, texts
 from bench.systems.dynamodb.observed import Observed
 from bench.systems.dynamodb.tables import require_tables, server_facts
-from bench.systems.wait import Wait
+from bench.systems.polling import ask_until
+from bench.systems.wait import POLLING, Wait
 
 _TABLES_WITHIN_S = 30.0
 
@@ -32,7 +33,7 @@ class DynamoDBLock(ApartClient):
         durability="as the engine says: the service replicates, emulators keep memory",
         nodes=1,
         quorum=1,
-        wait_strategies=("try", "poll"),
+        wait_strategies=("try", *POLLING),
         # One conditional update each. Durable never, as far as can be seen: the emulators keep memory, and the service
         # writes to several zones out of its clients' sight. Over a network it has no floor that could be computed here.
     )
@@ -59,16 +60,12 @@ class DynamoDBLock(ApartClient):
         self._apart.do(self._items.undo, key, self._owner)
 
     def _take(self, cut: Cut, key: str, ttl_ms: int, timeout_ms: int, wait: Wait) -> Grant | Refusal:
-        end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
-        while not (self._closed or cut.reason):
-            answer = self._ask(key, ttl_ms)
-            if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
-                return answer
-            left_ns = end_ns - self.clock.monotonic_ns()
-            if left_ns <= 0:
-                return Refusal(Outcome.TIMEOUT, answer.reason)
-            self.clock.sleep(min(wait.pause_s(), left_ns / 1e9))
-        return Refusal(Outcome.ERROR, cut.reason or "this client is closed")
+        def attempt() -> Grant | Refusal:
+            if self._closed or cut.reason:
+                return Refusal(Outcome.ERROR, cut.reason or "this client is closed")
+            return self._ask(key, ttl_ms)
+
+        return ask_until(self.clock, wait, timeout_ms, attempt)
 
     def _ask(self, key: str, ttl_ms: int) -> Grant | Refusal:
         """One attempt. The owner's name is new each time."""

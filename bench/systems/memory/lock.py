@@ -17,7 +17,8 @@ from bench.systems.base import (
     ServerFacts,
 )
 from bench.systems.memory.store import NS_PER_MS, Waiter, store_at
-from bench.systems.wait import Wait
+from bench.systems.polling import ask_until
+from bench.systems.wait import POLLING, Wait
 
 
 class MemoryLock(LockClient):
@@ -33,7 +34,7 @@ class MemoryLock(LockClient):
         durability="none: ends with the process",
         nodes=0,  # no server: the store lives in the client's own process
         quorum=0,
-        wait_strategies=("try", "poll", "block"),
+        wait_strategies=("try", *POLLING, "block"),
         acquire_round_trips=0,  # in the client's own process
         release_round_trips=0,
     )
@@ -46,17 +47,9 @@ class MemoryLock(LockClient):
         self._check_open()
         owner = self._next_owner()
         self._begun = (key, owner)
-        until_ns = self.clock.monotonic_ns() + timeout_ms * NS_PER_MS
         if wait.strategy == "block":
-            return self._queue(key, owner, ttl_ms, until_ns)
-        while True:
-            answer = self._ask(key, owner, ttl_ms)
-            if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
-                return answer
-            pause_s = wait.pause_s()
-            if self.clock.monotonic_ns() + pause_s * 1e9 >= until_ns:
-                return Refusal(Outcome.TIMEOUT, "held by another until the timeout")
-            self.clock.sleep(pause_s)
+            return self._queue(key, owner, ttl_ms, self.clock.monotonic_ns() + timeout_ms * NS_PER_MS)
+        return ask_until(self.clock, wait, timeout_ms, lambda: self._ask(key, owner, ttl_ms))
 
     def _ask(self, key: str, owner: str, ttl_ms: int) -> Grant | Refusal:
         sent_ns = self.clock.monotonic_ns()

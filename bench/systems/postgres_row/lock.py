@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
+from bench.systems.polling import ask_until
 from bench.systems.postgres_row import statements
 from bench.systems.postgres_row.connect import connect
 from bench.systems.postgres_row.facts import server_facts
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
-from bench.systems.wait import Wait
+from bench.systems.wait import POLLING, Wait
 
 
 class PostgresRowLock(LockClient):
@@ -31,7 +32,7 @@ class PostgresRowLock(LockClient):
         durability="each release is a commit, durable as fsync and synchronous_commit say",
         nodes=1,
         quorum=1,
-        wait_strategies=("try", "poll", "block"),
+        wait_strategies=("try", *POLLING, "block"),
         # BEGIN and the statement that takes the row travel together: one trip.
         # Taking the row and drawing the token write to the log, and nobody waits for it: the commit flushes both.
         acquire_durable_writes=0,
@@ -52,16 +53,8 @@ class PostgresRowLock(LockClient):
             raise RuntimeError("this session has its one grant: release it, or open a second client")
         if self._closed:
             return Refusal(Outcome.ERROR, "this client is closed")
-        end_ns = self.clock.monotonic_ns() + timeout_ms * 1_000_000
         block_ms = timeout_ms if wait.strategy == "block" else 0  # to block for 0 ms is to try
-        while True:
-            answer = self._ask(key, ttl_ms, block_ms)
-            if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY or wait.strategy == "try":
-                return answer
-            left_ns = end_ns - self.clock.monotonic_ns()
-            if left_ns <= 0:
-                return Refusal(Outcome.TIMEOUT, answer.reason)
-            self.clock.sleep(min(wait.pause_s(), left_ns / 1e9))
+        return ask_until(self.clock, wait, timeout_ms, lambda: self._ask(key, ttl_ms, block_ms))
 
     def _ask(self, key: str, ttl_ms: int, block_ms: int) -> Grant | Refusal:
         """One attempt, which waits on the server if it is to."""

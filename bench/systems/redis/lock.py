@@ -17,12 +17,12 @@ from bench.systems.base import (
     Released,
     ServerFacts,
 )
+from bench.systems.polling import ask_until
 from bench.systems.redis.connection import Link, doubt_after_s
-from bench.systems.redis.polling import ask_until
 from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import begin_free, begin_renew, begin_take, bulk
 from bench.systems.redis.session import UnfitServer
-from bench.systems.wait import Wait
+from bench.systems.wait import POLLING, Wait
 
 _BUSY = Refusal(Outcome.BUSY, "held by another owner")
 _LOST = Refusal(Outcome.LOST, "the key is gone or belongs to another owner")
@@ -41,7 +41,7 @@ class RedisLock(LockClient):
         durability="none; every write with appendfsync always",
         nodes=1,
         quorum=1,
-        wait_strategies=("try", "poll"),
+        wait_strategies=("try", *POLLING),
         # Each is one script, and a script's writes are flushed to the append-only file once, before its reply is sent.
         durable_when=("appendonly=yes", "appendfsync=always"),
     )

@@ -19,12 +19,12 @@ from bench.systems.base import (
     Released,
     ServerFacts,
 )
+from bench.systems.polling import ask_until
 from bench.systems.redis.connection import LEASE_PARTS
-from bench.systems.redis.polling import ask_until
 from bench.systems.redis.scripts import around_owner_of_set, begin_free, begin_renew, bulk
 from bench.systems.redlock.answers import Answers, Silence
 from bench.systems.redlock.nodes import Nodes
-from bench.systems.wait import Wait
+from bench.systems.wait import POLLING, Wait
 
 DRIFT_PERCENT = 1
 DRIFT_MS = 2
@@ -49,7 +49,7 @@ class RedlockLock(LockClient):
         durability="none; every write with appendfsync always",
         nodes=5,
         quorum=3,
-        wait_strategies=("try", "poll"),
+        wait_strategies=("try", *POLLING),
         client_clock_matters=True,  # validity is measured by it
         # All nodes are asked before any is read, and they flush side by side: one trip, one flush, however many nodes.
         durable_when=("appendonly=yes", "appendfsync=always"),

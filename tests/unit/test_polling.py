@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bench.systems.base import Grant, Outcome, Refusal
-from bench.systems.redis.polling import ask_until
+from bench.systems.polling import ask_until
 from bench.systems.redlock.answers import Answers, Silence
 from bench.systems.redlock.lock import _valid_ns
 from bench.systems.wait import Wait

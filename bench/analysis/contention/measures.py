@@ -1,0 +1,83 @@
+"""What a run's events say about contention, by the names of metrics. Computed once, at the end of the run."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.analysis.contention.fair_queue import closed_wait_ns, replayed_waits_ns
+from bench.analysis.contention.fairness import jain_index, overtook, wait_by_time_ns
+from bench.analysis.contention.hand_offs import HandOffs, hand_offs, queue_waits
+from bench.analysis.contention.queues import Queue, queues
+from bench.analysis.holds import RunEvents
+from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
+from bench.records.workload import Workload
+
+HAND_OFFS = ("hand_off_us_mean", "hand_off_us_p50", "hand_off_us_p99", "kept_hand_off_us_p50")
+QUEUE = (
+    "queue_wait_us_mean",
+    "queue_wait_us_p50",
+    "queue_wait_us_p99",
+    "fair_wait_us_mean",
+    "fair_wait_us_p99",
+    "key_utilisation",
+)
+FAIRNESS = ("overtaking_share", "jain_index", "clients_without_grant", "longest_wait_us", "wait_by_time_us")
+CONTENTION = (*HAND_OFFS, *QUEUE, *FAIRNESS)  # names of metrics
+
+_Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+
+def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
+    """Of a run whose clients share keys. Left out is what older records lack, or what so few operations do not tell."""
+    all_queues = list(queues(events))
+    if not all_queues:
+        return {}
+    found = _fairness(workload, events, all_queues)
+    handed = [one for one in map(hand_offs, all_queues) if one is not None]
+    if handed:
+        parts = HandOffs(*(np.concatenate(parts) for parts in zip(*handed, strict=True)))
+        found |= _quantiles("hand_off_us", parts.changed_ns, mean=True)
+        found |= _quantiles("queue_wait_us", np.concatenate([queue_waits(queue) for queue in all_queues]), mean=True)
+        found |= _quantiles("kept_hand_off_us", parts.kept_ns)
+        if len(all_queues) == 1 and len(parts.changed_ns):
+            found |= _fair_queue(workload, events, all_queues[0], float(parts.changed_ns.mean()))
+    return {name: value for name, value in found.items() if name in CONTENTION}
+
+
+def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]) -> dict[str, float]:
+    overtaking = np.concatenate([overtook(queue) for queue in all_queues])
+    grants = np.bincount(events.holds.client, minlength=workload.clients)
+    holds, refused = events.holds, events.refused
+    waits_ns = np.concatenate((holds.acquired_ns - holds.started_ns, refused.answered_ns - refused.started_ns))
+    found: dict[str, float | None] = {
+        "overtaking_share": float(overtaking.mean()),
+        "jain_index": jain_index(grants.tolist()),
+        "clients_without_grant": float((grants == 0).sum()),
+        "longest_wait_us": float(waits_ns.max()) / 1e3,
+        "wait_by_time_us": _us(wait_by_time_ns(waits_ns)),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _fair_queue(workload: Workload, events: RunEvents, queue: Queue, hand_off_ns: float) -> dict[str, float]:
+    assert queue.freed_ns is not None, "there are hand-offs"
+    service_ns = float((queue.freed_ns - queue.acquired_ns).mean()) + hand_off_ns
+    found = {"key_utilisation": len(queue) * service_ns / (workload.measure_s * 1e9)}
+    if workload.open_loop:
+        arrivals_ns = np.concatenate((queue.intended_ns, events.refused.intended_ns))
+        return found | _quantiles("fair_wait_us", replayed_waits_ns(arrivals_ns, service_ns), mean=True)
+    wait_us = closed_wait_ns(workload.clients, service_ns, workload.think_ms * 1e6) / 1e3
+    return found | {"fair_wait_us_mean": wait_us, "fair_wait_us_p99": wait_us}
+
+
+def _quantiles(name: str, values_ns: _Numbers, *, mean: bool = False) -> dict[str, float]:
+    found = {f"{name}_mean": float(values_ns.mean()) / 1e3} if mean and len(values_ns) else {}
+    for quantile in ("p50", "p99"):
+        if carries(len(values_ns), FRACTIONS[quantile]):
+            found[f"{name}_{quantile}"] = float(nearest_rank(values_ns, FRACTIONS[quantile])) / 1e3
+    return found
+
+
+def _us(value_ns: float | None) -> float | None:
+    return None if value_ns is None else value_ns / 1e3
