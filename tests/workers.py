@@ -2,20 +2,21 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
-_SHARE_SERVERS = ("tests/hazards/scenarios", "tests/hazards/lab", "tests/hazards/resources")
+# Folders whose files share servers, or what is costly to make: the judge reads all of the reference first.
+_TOGETHER = ("tests/hazards/scenarios", "tests/hazards/lab", "tests/hazards/resources", "tests/judge")
 
 
 class ByServers(LoadScopeScheduling):
     """The unit that a worker takes is a file, with two exceptions.
 
-    Files that share servers, such as a lab of every server set, are one unit. The conformance suite is one file over
-    all systems: there each server set is a unit, by the word that its systems' names begin with.
+    Files that share servers, such as a lab of every server set, or other costly things are one unit. The conformance
+    suite is one file over all systems: there each server set is a unit, by the word that its systems' names begin with.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")
         folder = path.rpartition("/")[0]
-        if folder in _SHARE_SERVERS:
+        if folder in _TOGETHER:
             return folder
         if path == "tests/conformance/test_systems.py":
             return test.partition("-")[0]

@@ -15,6 +15,7 @@ from bench.load.options import misfits, reader_of
 from bench.records.durations import duration_text, read_duration
 from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST, MEETING, Parameter, Workload, parameters
 from bench.systems.registry import System
+from bench.systems.wait import EVERY
 
 CELLS_AT_MOST = 1_000  # a sweep of more is a slip of the pen, and would take a day
 BY_OPTION = {one.option: one for one in parameters() if one.field != "name"}
@@ -54,7 +55,7 @@ def by_options(
 def read_one(one: Parameter, text: str) -> Any:
     """One value as people write it, a duration with its unit. Raises ValueError."""
     if not one.unit:
-        return reader_of(one)(text)
+        return EVERY if (one.field, text) == ("wait", EVERY) else reader_of(one)(text)
     value = read_duration(text, one.unit)
     if not one.low <= value <= one.high:
         low, high = (duration_text(end, one.unit) for end in (one.low, one.high))
@@ -98,8 +99,8 @@ def sweep(workload: str, values: Mapping[str, Sequence[Any]], name: str = "") ->
 
 def mistakes_of(cells: Sequence[Asked], systems: Sequence[System], mode: Mode) -> tuple[tuple[str, str], ...]:
     """What cannot be done as asked on these systems: the option and why, each once."""
-    found = (one for cell in cells for entry in systems for one in _mistakes(cell.on(entry, mode), entry))
-    return tuple(dict.fromkeys(found))
+    workloads = ((entry, one) for cell in cells for entry in systems for one in cell.cells_on(entry, mode))
+    return tuple(dict.fromkeys(mistake for entry, one in workloads for mistake in _mistakes(one, entry)))
 
 
 def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:

@@ -50,7 +50,11 @@ def plan_runs(
     """
     asked = [Asked(one) if isinstance(one, str) else one for one in workloads]
     # What is `auto` may be what was asked for as well: the same cell is measured once.
-    cells = [(entry, cell) for entry in systems for cell in dict.fromkeys(one.on(entry, mode) for one in asked)]
+    cells = [
+        (entry, cell)
+        for entry in systems
+        for cell in dict.fromkeys(cell for one in asked for cell in one.cells_on(entry, mode))
+    ]
     if (count := len(cells) * repetitions) > RUNS_AT_MOST:
         raise LockbenchError(f"{count:,} runs are more than {RUNS_AT_MOST:,}: ask for fewer values or repetitions")
     refuse_one_folder_for_two(stem_of(entry.name, workload) for entry, workload in cells)

@@ -1,7 +1,7 @@
 """What a campaign of load consists of: the cells (system x workload), and how much of each a mode measures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bench.errors import LockbenchError
 from bench.records.workload import (
@@ -18,6 +18,7 @@ from bench.records.workload import (
     parameters,
 )
 from bench.systems.registry import HEADLINE, SYSTEMS, System, system
+from bench.systems.wait import EVERY, ways_to_wait
 
 # The rate is one that the slowest system of the bench keeps up with on two cores, and it gives even the quick window of
 # 3 s the 368 operations that a p99 needs. Clients that wait for an arrival cost nothing, so there are plenty.
@@ -163,6 +164,17 @@ class Asked:
     workload: str
     changes: Mapping[str, object] = field(default_factory=dict)
     name: str = ""  # "": it is called after what was changed
+
+    def cells_on(self, entry: System, mode: Mode) -> tuple[Workload, ...]:
+        """The cell on one system, or one for each of the ways to wait that it knows."""
+        if self.changes.get("wait") != EVERY:
+            return (self.on(entry, mode),)
+        ways = ways_to_wait(entry.default_wait, entry.client_class.capabilities.wait_strategies)
+        each = [
+            replace(self, changes={**self.changes, "wait": way}, name=f"{self.name}, wait {way}" if self.name else "")
+            for way in ways
+        ]
+        return tuple(one.on(entry, mode) for one in each)
 
     def on(self, entry: System, mode: Mode) -> Workload:
         """The parameters of the cell on one system, with a label unless they are the mode's own."""

@@ -24,6 +24,8 @@ from bench.load.bounds import whole
 from bench.records.workload import WORKLOADS
 from bench.systems.registry import System
 
+PLANS = Path(__file__).parent / "plans"
+PLAN_NAMES = tuple(sorted(path.name for path in PLANS.iterdir()))
 REPETITIONS_AT_MOST = 1_000
 _FORMULA = "=+-@"  # names stand in CSV files
 _SYSTEMS, _REPETITIONS, _WORKLOAD = "systems", "repetitions", "workload"
@@ -38,6 +40,12 @@ class WorkloadFile:
     cells: tuple[Asked, ...]
     systems: tuple[System, ...]
     repetitions: int | None
+
+
+def plan_of_the_bench(name: str, quick: bool) -> Path | None:
+    """The file of a sweep that comes with the bench, such as `contention`; None where there is none of that name."""
+    path = PLANS / name / ("quick.yaml" if quick else "full.yaml")
+    return path if name in PLAN_NAMES else None
 
 
 def read_workload_file(path: Path, mode: Mode, systems: Sequence[System] | None = None) -> WorkloadFile:

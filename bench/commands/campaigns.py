@@ -8,7 +8,7 @@ import typer
 
 from bench.campaign.asked import by_options
 from bench.campaign.modes import FULL, QUICK, REFERENCE, Asked, Mode, choose_systems, choose_workloads
-from bench.campaign.workload_file import read_workload_file
+from bench.campaign.workload_file import PLAN_NAMES, plan_of_the_bench, read_workload_file
 from bench.commands.campaign_runs import (
     CAMPAIGN_NAME,
     new_name,
@@ -41,9 +41,10 @@ def run(
     context: typer.Context,
     what: str = typer.Argument(
         "latest",
-        metavar="[FILE|CAMPAIGN]",
+        metavar="[FILE|SWEEP|CAMPAIGN]",
         show_default=False,
-        help="A workload file: cells under names of your own. With --resume: the campaign to go on with (the latest).",
+        help="A workload file (cells under names of your own), or the sweep `contention`. "
+        "With --resume: the campaign to go on with (the latest).",
     ),
     resume: bool = typer.Option(False, "--resume", help="Go on with a campaign that was interrupted."),
     add_to: str | None = typer.Option(
@@ -75,7 +76,7 @@ def run(
 
     Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
     lockbench run --add-to latest -w rate;  lockbench run -s redis -w contended --clients 8,32 --hold 10ms;
-    lockbench run workload.yaml
+    lockbench run workload.yaml;  lockbench run contention -s redis
     """
     from bench.campaign import carrying_out
     from bench.campaign.add import mode_to_add, runs_to_add
@@ -91,7 +92,7 @@ def run(
             carrying_out.resume(LoadRuns(supervisor, step, keep_servers=keep_servers), folder, ended)
     elif add_to is not None:
         refuse_a_second_plan(context, _OF_A_CAMPAIGN, "--add-to takes these from the campaign")
-        if was_given(context, "what") and not _is_file(what):
+        if was_given(context, "what") and not _has_cells(what):
             raise LockbenchError(f"--add-to names the campaign, {add_to!r}: leave out {what!r}")
         folder = store.open(CampaignFolder, add_to)
         cells = _cells(context, what, mode_to_add(folder.campaign), systems, workloads, own)
@@ -99,7 +100,7 @@ def run(
         with shown_runs(CampaignFolder, folder.path.name, len(added)) as (step, ended):
             carrying_out.add(LoadRuns(supervisor, step, keep_servers=keep_servers), folder, added, ended)
     else:
-        if was_given(context, "what") and not _is_file(what):
+        if was_given(context, "what") and not _has_cells(what):
             raise LockbenchError(
                 f"{what!r}: go on with that campaign by --resume, or name a new one by --name; "
                 "a workload file is not there"
@@ -107,7 +108,8 @@ def run(
         if quick + full + reference > 1:
             raise LockbenchError("--quick, --full and --reference exclude each other: choose one")
         mode = FULL if full else REFERENCE if reference else QUICK
-        campaign_id, chosen_seed = new_name(name, mode.name), new_seed(seed)
+        kind = f"{what}-{mode.name}" if was_given(context, "what") and what in PLAN_NAMES else mode.name
+        campaign_id, chosen_seed = new_name(name, kind), new_seed(seed)
         cells = _cells(context, what, mode, systems, workloads, own)
         count = repetitions or cells.repetitions or mode.repetitions
         runs = plan_runs(campaign_id, cells.systems, cells.asked, mode, count, chosen_seed)
@@ -138,12 +140,13 @@ def _cells(
     beside = [option for name, option in {"workloads": "--workload", **OPTIONS}.items() if was_given(context, name)]
     if beside:
         raise LockbenchError(f"{what} says what the clients do: leave out {', '.join(beside)}, or change the file")
-    file = read_workload_file(Path(what), mode, chosen if was_given(context, "systems") else None)
+    path = plan_of_the_bench(what, quick=mode is QUICK) or Path(what)
+    file = read_workload_file(path, mode, chosen if was_given(context, "systems") else None)
     return _Cells(file.cells, file.systems, file.repetitions)
 
 
-def _is_file(what: str) -> bool:
-    return what.endswith((".yaml", ".yml")) or Path(what).is_file()
+def _has_cells(what: str) -> bool:
+    return what in PLAN_NAMES or what.endswith((".yaml", ".yml")) or Path(what).is_file()
 
 
 def _tell_end(folder: CampaignFolder, as_json: bool) -> None:

@@ -47,7 +47,6 @@ def report(
     from bench.report.documents.comparison import terminal_blocks
     from bench.report.export import PAGE, write_evidence
     from bench.report.export_folder import add_to_export
-    from bench.report.notebook import render_hazard_notebook, render_notebook
     from bench.report.reference import render_reference
     from bench.report.writers.terminal import terminal
 
@@ -81,6 +80,9 @@ def report(
     OUT.print(terminal(terminal_blocks(evidence)))
     if notebook:
         with steps("executing the notebooks"):
+            # Below nbformat lies a grammar that takes 1.6 s to build at each import.
+            from bench.report.notebook import render_hazard_notebook, render_notebook
+
             written = render_notebook(target, folder, hazards=lab)
             add_to_export(target, written, [row.run_id for row in evidence.rows])
             if lab is not None and evidence.hazards is not None:

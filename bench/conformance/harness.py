@@ -27,7 +27,7 @@ from bench.systems.base import Capabilities, ClientOptions, Grant, LockClient, O
 from bench.systems.clock import SYSTEM_CLOCK, Clock
 from bench.systems.registry import System
 from bench.systems.sole_use import ClientMisuse
-from bench.systems.wait import EXAMPLES, Wait
+from bench.systems.wait import Wait, ways_to_wait
 
 T = TypeVar("T")
 TRY = Wait("try")
@@ -73,8 +73,7 @@ class Harness:
     @property
     def waits(self) -> list[Wait]:
         """Every way of waiting that the system knows, `try` left out, the default first."""
-        known = [Wait.parse(EXAMPLES[name]) for name in self.capabilities.wait_strategies if name != "try"]
-        return [self.wait] + [wait for wait in known if wait.strategy != self.wait.strategy]
+        return [*map(Wait.parse, ways_to_wait(self.system.default_wait, self.capabilities.wait_strategies))]
 
     @property
     def short_ttl_ms(self) -> int:

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 FULL, EQUAL, DECORRELATED = JITTERS = ("full", "equal", "decorrelated")
@@ -15,11 +15,19 @@ WOKEN = ("pubsub", "blpop", "queue", "notify", "lock-timeout")
 EXAMPLES = {name: name for name in PLAIN} | {name: f"{name}-500ms" for name in WOKEN}
 EXAMPLES |= {"poll": "poll-5ms", "backoff": "backoff-5ms-80ms-full"}
 
+EVERY = "every"  # in a plan of runs: each strategy that the system knows, in a cell of its own
+
 _NUMBER = r"(\d+(?:\.\d+)?)ms"
 _POLL = re.compile(rf"poll-{_NUMBER}(?:-j(\d{{1,3}}))?")
 _BACKOFF = re.compile(rf"backoff-{_NUMBER}-{_NUMBER}(?:-({'|'.join(JITTERS)}))?")
 _WOKEN = re.compile(rf"({'|'.join(WOKEN)})-{_NUMBER}")
 _FORMS = "try, watch, block, herd, poll-5ms, poll-5ms-j20 (jitter 20 %), backoff-5ms-80ms-full"
+
+
+def ways_to_wait(default: str, known: Sequence[str]) -> tuple[str, ...]:
+    """A text for each strategy of `known` that waits: the system's own default first, examples of the others."""
+    first = Wait.parse(default).strategy
+    return (default, *(EXAMPLES[name] for name in known if name not in ("try", first)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LOCKBENCH = (sys.executable, "-m", "bench")
+BRIEFLY = ("--warm-up", "100ms", "--window", "1s")  # of `lockbench run`, where the test is not about what is measured
 
 
 def environment_of(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -16,11 +16,12 @@ from bench.records.schema import RunState
 from bench.records.store import CampaignFolder, Store
 from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import system
-from tests.commands.command import LOCKBENCH, environment_of, lockbench
+from tests.commands.command import BRIEFLY, LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in
 
 pytestmark = pytest.mark.servers
-RUN = ("run", "-s", "redis", "-w", "uncontended", "-n", "2", "--name", "c")
+REGULAR = ("run", "-s", "redis", "-w", "uncontended", "-n", "2", "--name", "c")
+RUN = (*REGULAR, *BRIEFLY)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 from bench.records.schema import RunState
 from bench.records.store import CampaignFolder, Store
 from bench.servers.running.ports import free_ports
-from tests.commands.command import LOCKBENCH, environment_of, lockbench
+from tests.commands.command import BRIEFLY, LOCKBENCH, environment_of, lockbench
 from tests.processes import default_in_children, ended_within, running_in
 
 pytestmark = pytest.mark.servers
@@ -73,7 +73,7 @@ def lab_plays(folder: Path) -> bool:
 
 COMMANDS = {
     "up": (["up", "zookeeper"], servers_up),
-    "run": (["run", "-s", "redis", "-w", "uncontended", "-n", "2", "--name", "c"], load_runs),
+    "run": (["run", *BRIEFLY, "-s", "redis", "-w", "uncontended", "-n", "2", "--name", "c"], load_runs),
     "live": (["live", "--port", str(free_ports(1)[0])], servers_up),
     "hazard run": (["hazard", "run", "gc-pause", "-s", "redis", "--name", "h"], lab_plays),
     "calibrate": (["calibrate", "--pairs", "1"], servers_up),

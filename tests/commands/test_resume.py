@@ -8,12 +8,12 @@ import pytest
 
 from bench.records.schema import RunState
 from bench.records.store import CampaignFolder
-from tests.commands.command import lockbench
+from tests.commands.command import BRIEFLY, lockbench
 from tests.commands.test_bad_luck import campaign_of, running, second_run_loads, states, until
 from tests.processes import ended_within, running_in
 
-NO_SERVERS = ("run", "-s", "memory", "-s", "null", "-w", "uncontended", "-n", "2", "--name", "c")
-ON_REDIS = ("run", "-s", "redis", "-w", "uncontended", "-n", "3", "--name", "c")
+NO_SERVERS = ("run", "-s", "memory", "-s", "null", "-w", "uncontended", "-n", "2", "--name", "c", *BRIEFLY)
+ON_REDIS = ("run", "-s", "redis", "-w", "uncontended", "-n", "3", "--name", "c", *BRIEFLY)
 
 
 def snapshot(folder: CampaignFolder) -> dict[str, tuple[bytes, int]]:

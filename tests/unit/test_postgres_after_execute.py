@@ -1,7 +1,9 @@
 """What a holder says through `execute` ends with its hold: the next acquire of that client is as good as its first."""
 
 import contextlib
+import sys
 import time
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +18,7 @@ from tests.unit.postgres_server import Server
 pytestmark = pytest.mark.servers
 
 TRY, BLOCK = Wait("try"), Wait("block")
-KEY = "said"
+KEY = ""  # each test has its own: what one of them leaves is in no other's way
 WITHIN_S = 10.0
 WAIT_MS = 150
 LOCKS = [name for name in SYSTEMS if name.startswith("postgres")]
@@ -146,6 +148,11 @@ SYSTEMS_AND_SAID += [(name, said) for name in LOCKS if name not in (ROW, ADVISOR
 # Who is granted next: by turns the same client, at once, and another before it.
 CASES = [(*case, ("the same", "another")[turn % 2]) for turn, case in enumerate(SYSTEMS_AND_SAID)]
 CASES += [(name, said, "another") for name in (ROW, ADVISORY) for said in ("begin and take again", "search_path")]
+
+
+@pytest.fixture(autouse=True)
+def _own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "KEY", f"said-{uuid.uuid4().hex[:12]}")
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,10 @@
 """Answers speak of the lock: what its own session does to it is known to `lost`, renew and release."""
 
 import contextlib
+import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -22,7 +24,7 @@ PATIENCE_MS = 10_000  # for one call, on a machine that does much else
 LOCKS = [name for name in SYSTEMS if name.startswith("postgres")]
 BY_TRANSACTION = [name for name in LOCKS if SYSTEMS[name].folder == "bench.systems.postgres_row"]
 BY_SESSION = [name for name in LOCKS if SYSTEMS[name].folder == "bench.systems.postgres_advisory"]
-KEY = "held"
+KEY = ""  # each test has its own: what one of them leaves is in no other's way
 UNLOCK = (
     "SELECT pg_advisory_unlock(((classid::bigint << 32) | objid::bigint)) FROM pg_locks WHERE locktype = 'advisory'"
 )
@@ -85,6 +87,11 @@ LOSES += [(name, run) for name in BY_SESSION for run in ENDS_THE_HOLD]
 KEEPS = [("postgres-row", run) for run in KEEPS_THE_TRANSACTION]
 KEEPS += [(name, run) for name in BY_TRANSACTION if name != "postgres-row" for run in KEEPS_THE_TRANSACTION[:2]]
 KEEPS += [(name, run) for name in BY_SESSION for run in KEEPS_THE_HOLD]
+
+
+@pytest.fixture(autouse=True)
+def _own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "KEY", f"held-{uuid.uuid4().hex[:12]}")
 
 
 def opened(server: Server, name: str) -> PostgresRowLock:
