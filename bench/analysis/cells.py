@@ -123,8 +123,8 @@ class Cell:
                 recorded = any(run.metrics.get("hand_off_us_mean") is not None for run in self.used)
                 return Absent(TOO_SMALL if recorded else NOT_RECORDED)
             return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
-        if METRICS[metric].direction is Direction.NEITHER:
-            # A count or a share describes; it may be 0, and has no logarithm.
+        if METRICS[metric].direction is Direction.NEITHER or min(present) <= 0.0:
+            # A count or a share describes; it may be 0, and has no logarithm. Nor has a hand-off that ended early.
             return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
         groups = self.by_campaign(metric)
         if self._drift(metric) is not None:

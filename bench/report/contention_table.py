@@ -1,10 +1,14 @@
-"""Who got the lock next, and how long those waited who had to: what a p50 under contention does not tell."""
+"""Waiting under contention: how long, for whom, and how long a fair queue would have taken."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bench.analysis.cells import NOT_RECORDED, Absent, Cell
+from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
+from bench.analysis.contention.measures import CONTENTION
+from bench.analysis.intervals import Estimate
+from bench.records.workload import UNCONTENDED
 from bench.report import formats
-from bench.report.cell_texts import ms_text, whole_text
+from bench.report.cell_texts import estimate_text, ms_text, whole_text
+from bench.report.formats import NOTHING
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
@@ -15,19 +19,47 @@ _EXPLANATION = (
     "grants that changed hands what it cost those who had to wait. Of shares and streaks the median run is shown, with "
     "the range of the runs."
 )
+_WAITING = "Waiting beside a fair queue"
+_WAITING_EXPLANATION = (
+    "The queue wait ends when the holder's release is answered; the hand-off follows, until the next client has its "
+    "grant. A fair queue with the same hold, release and hand-off has a known wait: (n − 1) services in a closed loop, "
+    "less the think time; Lindley's recursion over the run's own arrivals in an open one. A ratio of 1 is as fair as a "
+    "queue can be."
+)
+_FAIRNESS = "Fairness"
+_FAIRNESS_EXPLANATION = (
+    "A grant overtakes when a client that had asked at least one grant earlier still waits. Jain's index is 1 where "
+    "all clients got as many grants. The wait by time is the wait that a moment of waiting belongs to: long waits "
+    "weigh more."
+)
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """The section; none where no keys were shared."""
+    """The sections; none where no keys were shared, and the first alone where records are older than the measures."""
     shared = [row for row in cell_rows(comparison) if row.cell.workload.keys]
-    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)) if shared else ()
+    if not shared:
+        return ()
+    found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]
+    told = [
+        row for row in shared if any(run.metrics.get(name) is not None for run in row.cell.used for name in CONTENTION)
+    ]
+    if told:
+        found += [Heading(_WAITING), Paragraph(_WAITING_EXPLANATION), Table(_WAITING_COLUMNS, told)]
+        found += [Heading(_FAIRNESS), Paragraph(_FAIRNESS_EXPLANATION), Table(_FAIRNESS_COLUMNS, told)]
+    return tuple(found)
+
+
+def _is_recorded(cell: Cell) -> bool:
+    return any(run.metrics.get(name) is not None for run in cell.used for name in CONTENTION)
 
 
 def changed_hands(cell: Cell) -> str:
     """The share of grants that went to another client than before, with its range; "" where it is not recorded."""
     share = cell.value("changed_hands_share")
-    if isinstance(share, Absent):
-        return ""
+    return "" if isinstance(share, Absent) else _percent(share)
+
+
+def _percent(share: Estimate) -> str:
     bounds = f" [{share.low:.0%}{formats.RANGE}{share.high:.0%}]" if share.runs > 1 else ""
     return f"{share.value:.0%}{bounds}"
 
@@ -37,17 +69,69 @@ def _hands(row: CellRow) -> Text:
     return Text(hands or NOT_RECORDED, measured=bool(hands), runs=row.cell.evidence)
 
 
+def _times(metric: str) -> Callable[[CellRow], Text]:
+    return lambda row: estimate_text(row.cell.value(metric), formats.times_value, row.cell)
+
+
+def _by_uncontended(row: CellRow) -> Text:
+    alone = next((cell for cell in row.row.cells.values() if cell.workload.name == UNCONTENDED), None)
+    if alone is None or alone.workload.clients > 1:
+        return Text(NOTHING, measured=None)
+    return estimate_text(amplification(row.cell, alone), formats.times_value, row.cell)
+
+
+def _refused(row: CellRow) -> Text:
+    """Acquires that got no lock, by their outcome."""
+    counts: dict[str, int] = {}
+    for run in row.cell.used:
+        for outcome, count in run.outcomes.items():
+            counts[outcome] = counts.get(outcome, 0) + count
+    words = ", ".join(f"{outcome} {count:,}" for outcome, count in sorted(counts.items()) if outcome != "acquired")
+    return Text(words or "none", runs=row.cell.evidence)
+
+
+def _ms(title: str, metric: str) -> Column[CellRow]:
+    return Column(title, lambda row: ms_text(row.cell, metric), unit="ms", fit=Fit())
+
+
+_SYSTEM: Column[CellRow] = system_column(lambda row: row.row)
+_WORKLOAD: Column[CellRow] = Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12))
 _COLUMNS: Sequence[Column[CellRow]] = (
-    system_column(lambda row: row.row),
-    Column("Workload", lambda row: row.cell.workload.title, fit=Fit(width=12)),
-    Column("Mean acquire", lambda row: ms_text(row.cell, "acquire_us_mean"), unit="ms", fit=Fit()),
+    _SYSTEM,
+    _WORKLOAD,
+    _ms("Mean acquire", "acquire_us_mean"),
     Column("Grants that changed hands", _hands, fit=Fit()),
     Column("Longest streak of one client", lambda row: whole_text(row.cell, "longest_streak"), fit=Fit()),
+    _ms("Their wait when it changed hands: p50", "handed_wait_us_p50"),
+    _ms("p99", "handed_wait_us_p99"),
+)
+_WAITING_COLUMNS: Sequence[Column[CellRow]] = (
+    _SYSTEM,
+    _WORKLOAD,
+    Column("Hold", lambda row: f"{row.cell.workload.hold_ms:g}", unit="ms", fit=Fit()),
+    _ms("Hand-off p50", "hand_off_us_p50"),
+    _ms("Hand-off p99", "hand_off_us_p99"),
+    _ms("Queue wait p50", "queue_wait_us_p50"),
+    _ms("Queue wait p99", "queue_wait_us_p99"),
+    _ms("Fair queue p99", "fair_wait_us_p99"),
+    Column("p99 ÷ fair queue", _times("wait_by_fair_p99"), fit=Fit()),
+    Column("p99 contended ÷ uncontended", _by_uncontended, fit=Fit()),
+)
+_FAIRNESS_COLUMNS: Sequence[Column[CellRow]] = (
+    _SYSTEM,
+    _WORKLOAD,
     Column(
-        "Their wait when it changed hands: p50",
-        lambda row: ms_text(row.cell, "handed_wait_us_p50"),
-        unit="ms",
+        "Grants that overtook",
+        lambda row: estimate_text(row.cell.value("overtaking_share"), _percent, row.cell),
         fit=Fit(),
     ),
-    Column("p99", lambda row: ms_text(row.cell, "handed_wait_us_p99"), unit="ms", fit=Fit()),
+    Column(
+        "Jain's index",
+        lambda row: estimate_text(row.cell.value("jain_index"), lambda value: f"{value.value:.2f}", row.cell),
+        fit=Fit(),
+    ),
+    _ms("Longest wait", "longest_wait_us"),
+    _ms("Wait by time", "wait_by_time_us"),
+    Column("Clients without a grant", lambda row: whole_text(row.cell, "clients_without_grant"), fit=Fit()),
+    Column("Timeouts and refusals", _refused, fit=Fit()),
 )

@@ -50,6 +50,8 @@ def clients_words(workload: Workload) -> str:
         parts.append(f"Zipf {workload.zipf_exponent:g}")
     if workload.hold_ms:
         parts.append(f"held {workload.hold_ms:g} ms")
+    if workload.think_ms:
+        parts.append(f"think {workload.think_ms:g} ms ({workload.thinking})")
     parts.append(f"wait {workload.wait}")
     if workload.label:
         told = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _TOLD_OF_OWN]

@@ -7,7 +7,7 @@ from bench.campaign.load_plans import RUNS_AT_MOST, plan_runs
 from bench.campaign.modes import FULL, QUICK, Asked, Mode
 from bench.campaign.workload_file import PLAN_NAMES, plan_of_the_bench, read_workload_file
 from bench.records.ladder import steps_to
-from bench.records.workload import CONTENDED, CONTENDED_RATE
+from bench.records.workload import CONTENDED, CONTENDED_RATE, UNCONTENDED
 from bench.systems.registry import HEADLINE, SYSTEMS, system
 from bench.systems.wait import Wait, ways_to_wait
 
@@ -23,7 +23,7 @@ def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: Mode) ->
     runs = plan_runs("c", file.systems, file.cells, mode, file.repetitions, seed=1)
     assert len({run.run_id for run in runs}) == len(runs) <= RUNS_AT_MOST
     assert len(file.cells) <= CELLS_AT_MOST
-    assert {run.workload.name for run in runs} == {CONTENDED, CONTENDED_RATE}
+    assert {run.workload.name for run in runs} == {UNCONTENDED, CONTENDED, CONTENDED_RATE}
     asked = {(run.system, Wait.parse(run.workload.wait).strategy) for run in runs}
     for entry in file.systems:
         known = entry.client_class.capabilities.wait_strategies

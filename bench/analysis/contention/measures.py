@@ -8,7 +8,7 @@ import numpy.typing as npt
 from bench.analysis.contention.fair_queue import closed_wait_ns, replayed_waits_ns
 from bench.analysis.contention.fairness import jain_index, overtook, wait_by_time_ns
 from bench.analysis.contention.hand_offs import HandOffs, hand_offs, queue_waits
-from bench.analysis.contention.queues import Queue, queues
+from bench.analysis.contention.queues import Queue, queues, with_starved
 from bench.analysis.holds import RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.workload import Workload
@@ -20,6 +20,7 @@ QUEUE = (
     "queue_wait_us_p99",
     "fair_wait_us_mean",
     "fair_wait_us_p99",
+    "wait_by_fair_p99",
     "key_utilisation",
 )
 FAIRNESS = ("overtaking_share", "jain_index", "clients_without_grant", "longest_wait_us", "wait_by_time_us")
@@ -30,6 +31,8 @@ _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
     """Of a run whose clients share keys. Left out is what older records lack, or what so few operations do not tell."""
+    if workload.keys == 1 and not workload.open_loop:
+        events = with_starved(events, workload.clients)
     all_queues = list(queues(events))
     if not all_queues:
         return {}
@@ -42,6 +45,8 @@ def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
         found |= _quantiles("kept_hand_off_us", parts.kept_ns)
         if len(all_queues) == 1 and len(parts.changed_ns):
             found |= _fair_queue(workload, events, all_queues[0], float(parts.changed_ns.mean()))
+            if found.get("fair_wait_us_p99") and "queue_wait_us_p99" in found:
+                found["wait_by_fair_p99"] = found["queue_wait_us_p99"] / found["fair_wait_us_p99"]
     return {name: value for name, value in found.items() if name in CONTENTION}
 
 

@@ -5,12 +5,12 @@ whatever that is; a key is free again when its release is *answered*, which is w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.analysis.holds import Column, RunEvents
+from bench.analysis.holds import Column, Refused, RunEvents
 
 Mask = npt.NDArray[np.bool_]
 _EMPTY: Column = np.zeros(0, dtype=np.int64)
@@ -49,6 +49,27 @@ class Queue:
             answered, instants_ns, "right"
         )
         return waiting
+
+
+def with_starved(events: RunEvents, clients: int) -> RunEvents:
+    """The same, with the requests of clients that have no event: they waited from before the window until after it.
+
+    Of a closed loop on one key. An operation belongs to the window in which it starts, so theirs is in no record.
+    """
+    missing = clients - events.clients
+    holds, refused = events.holds, events.refused
+    if missing <= 0 or not len(holds):
+        return events
+    begin_ns, end_ns = holds.started_ns.min() - 1, holds.held_until_ns.max() + 1
+    return replace(
+        events,
+        refused=Refused(
+            np.append(refused.key, np.full(missing, holds.key[0])),
+            np.append(refused.intended_ns, np.full(missing, begin_ns)),
+            np.append(refused.started_ns, np.full(missing, begin_ns)),
+            np.append(refused.answered_ns, np.full(missing, end_ns)),
+        ),
+    )
 
 
 def queues(events: RunEvents) -> Iterator[Queue]:

@@ -102,6 +102,16 @@ def test_a_favourite_is_seen_by_those_who_got_nothing() -> None:
     assert found["kept_hand_off_us_p50"] == HAND_OFF / 1e3
 
 
+def test_a_client_without_any_event_waited_all_the_time() -> None:
+    """Two serve each other; the six whose requests began before the window, and end after it, are in no record."""
+    pair = closed_loop(2, 400)
+    found = measures(pair, 8)
+    assert found["clients_without_grant"] == 6
+    assert found["overtaking_share"] == pytest.approx(1.0, abs=0.02)
+    assert found["longest_wait_us"] >= (pair.grants[-1][2] - pair.grants[0][1]) / 1e3
+    assert measures(pair, 2)["overtaking_share"] == 0.0
+
+
 def test_who_nobody_waited_for_hands_nothing_over() -> None:
     alone = History([(client % 2, at + 500, at + 900) for client, at in enumerate(range(0, 50 * SERVICE, SERVICE))])
     found = measures(alone, 2)
