@@ -68,7 +68,7 @@ types: $(ENVIRONMENT) ## check types
 lock: ## pin every Python package anew, at the newest version that pyproject.toml allows
 	$(or $(PYTHON),python3) -m venv .lockbench/lock
 	.lockbench/lock/bin/python -m pip install -q --disable-pip-version-check uv
-	.lockbench/lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
+	.lockbench/lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --generate-hashes \
 		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
 
 clean: ## stop the servers and remove what make and the tests made (runs in data/ stay)

@@ -1,6 +1,7 @@
 """What pyproject.toml asks for, as requirements."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -14,13 +15,18 @@ def project() -> dict:
 
 
 def runtime_requirements() -> dict[str, Requirement]:
-    """By canonical name."""
-    return _by_name(project()["dependencies"])
+    """What users may want, by canonical name: every extra but `dev`."""
+    return _by_name(project()["dependencies"] + _of_extras(lambda name: name != "dev"))
 
 
 def all_requirements() -> dict[str, Requirement]:
-    """The `dev` extra included."""
-    return _by_name(project()["dependencies"] + project()["optional-dependencies"]["dev"])
+    """Every extra included."""
+    return _by_name(project()["dependencies"] + _of_extras(lambda name: True))
+
+
+def _of_extras(wanted: Callable[[str], bool]) -> list[str]:
+    extras = project()["optional-dependencies"]
+    return [line for name, lines in extras.items() if wanted(name) for line in lines]
 
 
 def _by_name(lines: list[str]) -> dict[str, Requirement]:

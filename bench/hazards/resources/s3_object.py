@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from botocore.config import Config
@@ -121,6 +122,8 @@ class S3ObjectHost(ResourceHost):
 
     @contextmanager
     def hosted(self) -> Iterator[Place]:
+        if find_spec("moto") is None:
+            raise LockbenchError("the resource s3-object needs moto: install lockbench[s3]")
         with child_process("bench.hazards.resources.moto_process", _MOTO_READS) as port:
             stage = client(port)
             try:

@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
+from bench.errors import LockbenchError
 from bench.hazards.resources.moto_process import OneAtATime
 from bench.hazards.resources.s3_object import BUCKET, S3Object, S3ObjectHost
 from tests.hazards.resources.hosted import attempt
@@ -84,3 +85,9 @@ def test_the_server_tells_a_version_that_is_not_the_newest() -> None:
         answer = raw.get_object(Bucket=BUCKET, Key="k")
         assert (answer["Body"].read(), answer["ETag"]) == (b"2", second)
         raw.close()
+
+
+def test_where_moto_is_not_installed_one_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.hazards.resources.s3_object.find_spec", lambda name: None)
+    with pytest.raises(LockbenchError, match=r"install lockbench\[s3\]"), S3ObjectHost().hosted():
+        pass
