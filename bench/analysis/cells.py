@@ -119,6 +119,8 @@ class Cell:
         if len(present) < len(values):
             # All or nothing: the runs that carry a high percentile are the fast ones, which did more operations.
             # Averaging only those would flatter a slow system.
+            if metric == "requests_per_grant" and not present:
+                return Absent(NOT_RECORDED)
             if metric in CONTENTION and not present:
                 recorded = any(run.metrics.get("hand_off_us_mean") is not None for run in self.used)
                 return Absent(TOO_SMALL if recorded else NOT_RECORDED)

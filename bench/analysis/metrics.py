@@ -89,6 +89,12 @@ _ALL = (
     *_contended("queue_wait_us", "from asking until the key was free", ("mean", "p50", "p99")),
     *_contended("fair_wait_us", "the same in a fair queue with this run's hold, release and hand-off", ("mean", "p99")),
     Metric("wait_by_fair_p99", "x", Direction.LOWER, "99th percentile of the queue wait by that of a fair queue"),
+    Metric(
+        "requests_per_grant",
+        "requests",
+        Direction.LOWER,
+        "requests of clients that the servers counted within the window, for each grant; a release is one as well",
+    ),
     Metric("key_utilisation", "1", Direction.NEITHER, "share of the window in which the key was held or handed on"),
     Metric(
         "overtaking_share",

@@ -187,6 +187,7 @@ def _measured_row(
     metrics["throughput_pairs_per_s"] = rate if pairs else None
     metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / pairs if pairs else None
     metrics["generator_cpu_share"] = generator_share(measured)
+    metrics["requests_per_grant"] = _requests_per_grant(measured)
     metrics |= {name: from_events.get(name) for name in FROM_EVENTS}
     facts = measured.facts_before
     return RunRow(
@@ -229,6 +230,14 @@ def _measured_row(
         placement=measured.placement,
         warmed=measured.warmed,
     )
+
+
+def _requests_per_grant(measured: Measured) -> float | None:
+    """By rates, since the looks at the servers lie a little outside the window."""
+    grants, requests = measured.counts.get(_ACQUIRED, 0), measured.window_view.get("requests")
+    if requests is None or not grants:
+        return None
+    return (requests / measured.window_view_s) / (grants / measured.window_s)
 
 
 def _bounds(plan: RunPlan, measured: Measured, failures: tuple[FailedCheck, ...]) -> tuple[str, ...]:

@@ -61,7 +61,13 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         self.progress(f"{plan.system}, {plan.workload.title}, repetition {plan.repetition}")
         ready = self._ready.of(plan)
         before = server_view(plan.system, self.supervisor)
-        measured = run_load(plan, run, self.supervisor, placement=ready.placement)
+        measured = run_load(
+            plan,
+            run,
+            self.supervisor,
+            placement=ready.placement,
+            view=lambda: server_view(plan.system, self.supervisor),
+        )
         view = gained(before, server_view(plan.system, self.supervisor))
         return measured.model_copy(update={"server_view": view, "warmed": ready.warmed})
 

@@ -32,6 +32,7 @@ from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_n
 from bench.load.thinking import think_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
+from bench.load.window_view import write_edges
 from bench.records.histogram import LatencyHistogram
 from bench.records.workload import HOT_COLD
 from bench.servers.endpoint import Endpoint
@@ -271,6 +272,8 @@ class LoadProcess:
         measure_s = self.settings.workload.measure_s
         self.window.open(opens_ns, round(measure_s * 1e9) if measure_s else None)
         if measure_s:
+            if self.index == 0 and self.settings.record_into is not None:
+                write_edges(self.settings.record_into, self.window.opens_ns, self.window.closes_ns)
             self._spawn(self._attend_window)
 
     def _begin_climb(self, clients: Mapping[str, int], begins_ns: int) -> None:

@@ -19,6 +19,7 @@ from bench.load.result import read_failure, read_result
 from bench.load.rows import Rows, read_rows
 from bench.load.steps import acquires_by_step
 from bench.load.watch import reading_of, watch_variable
+from bench.load.window_view import View, counted_in_window
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import knee_clients, steps_to
 from bench.records.processor_time import used
@@ -48,12 +49,13 @@ def run_load(
     supervisor: Supervisor,
     client_variant: Mapping[str, str] | None = None,
     placement: Placement | None = None,
+    view: View | None = None,
 ) -> Measured:
     """Carry out one planned run against servers that are up. Writes events.parquet and log.txt into its folder.
 
     `client_variant` is laid over the system's own (planted faults, in tests). The load processes go where `placement`
-    says; who brought up the servers has seen to theirs. Raises LoadFailed, and NotRunning when the servers are not up.
-    Whatever ends this call, no load process is left.
+    says; who brought up the servers has seen to theirs. `view` asks the servers what they counted so far. Raises
+    LoadFailed, and NotRunning when the servers are not up. Whatever ends this call, no load process is left.
     """
     entry = system(plan.system)
     source, endpoint = where(entry, supervisor)
@@ -64,7 +66,8 @@ def run_load(
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
             argv = _command(plan, Path(name), client_variant or {})
-            result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
+            with counted_in_window(view, Path(name)) as counted:
+                result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
             facts_after = facts_of(entry, endpoint, "after")
             rows, climbs = _rows(Path(name), result)
             write_events(folder.events_path, rows)
@@ -105,6 +108,8 @@ def run_load(
         cpu_share_by_processor=use.share_by_processor,
         cpu_s_by_process=use.cpu_s_by_process,
         placement=placed.words(bool(pids) or entry.servers is None),
+        window_view=dict(counted.counters),
+        window_view_s=counted.seconds,
         errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
         self_observations=result["observations"],
         capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},

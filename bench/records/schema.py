@@ -196,6 +196,9 @@ class Measured(_Record):
     # the window, since connections and the warm-up are in it too. So a duration is asked as sum by count, both from
     # here. Empty where the servers tell nothing, or were started anew in between.
     server_view: dict[str, float] = Field(default_factory=dict)
+    # The same over the window alone, and the seconds between the two looks. Empty: not recorded.
+    window_view: dict[str, float] = Field(default_factory=dict)
+    window_view_s: float = 0.0
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
 
 

@@ -64,6 +64,11 @@ def _percent(share: Estimate) -> str:
     return f"{share.value:.0%}{bounds}"
 
 
+def _plain(value: Estimate) -> str:
+    low, high = formats.significant(value.low), formats.significant(value.high)
+    return formats.significant(value.value) + (f" [{low}{formats.RANGE}{high}]" if value.runs > 1 else "")
+
+
 def _hands(row: CellRow) -> Text:
     hands = changed_hands(row.cell)
     return Text(hands or NOT_RECORDED, measured=bool(hands), runs=row.cell.evidence)
@@ -111,6 +116,11 @@ _WAITING_COLUMNS: Sequence[Column[CellRow]] = (
     Column("Hold", lambda row: f"{row.cell.workload.hold_ms:g}", unit="ms", fit=Fit()),
     _ms("Hand-off p50", "hand_off_us_p50"),
     _ms("Hand-off p99", "hand_off_us_p99"),
+    Column(
+        "Requests per grant",
+        lambda row: estimate_text(row.cell.value("requests_per_grant"), _plain, row.cell),
+        fit=Fit(),
+    ),
     _ms("Queue wait p50", "queue_wait_us_p50"),
     _ms("Queue wait p99", "queue_wait_us_p99"),
     _ms("Fair queue p99", "fair_wait_us_p99"),

@@ -178,12 +178,13 @@ class ServerSpec(ABC):
     def view(self, endpoint: Endpoint) -> Mapping[str, float]:
         """What the servers counted and timed of themselves since they started, summed over all nodes. `{}`: nothing.
 
-        Every value only rises, so that two views make a difference (`bench.servers.counters`). Units stand last. Three
-        pairs mean the same of every system, and reports ask for them by name; all others are the system's own:
+        Every value only rises, so that two views make a difference (`bench.servers.counters`). Units stand last. Some
+        mean the same of every system, and reports ask for them by name; all others are the system's own:
 
             execute_calls, execute_us   the requests that acquire a lock: the work itself, no waiting for disk or peers
             answer_calls, answer_us     the same from a request's arrival to its answer, disk and peers included
             fsync_calls, fsync_us       durable writes of the log
+            requests                    everything that clients sent, a keep-alive as well as an acquire
 
         What a server does not tell, or rounds so that no duration can be had from it, is left out, never guessed. By
         endpoint, not by node: servers of the user's own are looked at too. Raises ConnectionError, with the address.

@@ -68,6 +68,27 @@ def seen(supervisor: Supervisor) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("redis", 2, 2.1),  # take and free
+        ("redlock", 10, 10.5),  # the same of five servers
+        ("zookeeper", 3, 3.5),  # create, read the queue, delete; and pings
+        ("etcd", 2, 2.5),  # two transactions; and keep-alives
+    ],
+)
+def test_the_requests_of_a_pair_are_counted(
+    seen: dict[str, dict[str, float]], name: str, least: float, most: float
+) -> None:
+    assert least * PAIRS <= seen[name]["requests"] <= most * PAIRS + 60, "60 to connect, and to ask"
+
+
+@pytest.mark.servers
+def test_who_does_not_count_requests_says_nothing(seen: dict[str, dict[str, float]]) -> None:
+    assert not [name for name in ("postgres-row", "postgres-advisory", "dynamodb") if "requests" in seen[name]]
+
+
+@pytest.mark.servers
 @pytest.mark.parametrize("name", REAL)
 def test_every_value_is_a_finite_number_that_rose(seen: dict[str, dict[str, float]], name: str) -> None:
     assert all(math.isfinite(value) and value >= 0.0 for value in seen[name].values()), seen[name]

@@ -38,6 +38,8 @@ def read(endpoint: Endpoint) -> Mapping[str, float]:
 
 def _member(samples: Mapping[str, float]) -> Mapping[str, float]:
     told: dict[str, float] = {}
+    if sent := _matching(samples, "grpc_server_msg_received_total{"):
+        told["requests"] = sum(sent)
     for name, (series, labels) in _HISTOGRAMS.items():
         counts = _matching(samples, f"{series}_count{labels}")
         if counts:

@@ -2,7 +2,8 @@
 
 `pg_stat_statements` times a statement's execution alone. The flush that a release waits for is in no statement's time:
 COMMIT is carried out after the statement of that name has ended. How long flushes take is counted only with
-`track_wal_io_timing`, which is off by default and in our servers; how many there were always is.
+`track_wal_io_timing`, which is off by default and in our servers; how many there were always is. Requests it does not
+count: a COMMIT that was prepared is in no statistics of statements, and those of a database come a second late.
 """
 
 from collections.abc import Mapping

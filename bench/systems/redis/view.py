@@ -33,10 +33,12 @@ def _node(endpoint: Endpoint, host: str, port: int, acquires_by: str) -> Mapping
     try:
         with connected(endpoint, host, port, _WITHIN_S) as wire:
             statistics = parse_info(_ask(wire, "INFO", "commandstats") or b"")
+            sent = parse_info(_ask(wire, "INFO", "stats") or b"").get("total_reads_processed")
             histograms = _ask(wire, "LATENCY", "HISTOGRAM", *dict.fromkeys((*SCRIPTS, acquires_by)))
     except RedisError as failed:
         raise ConnectionError(f"redis at {host}:{port} does not tell its command statistics: {failed}") from failed
-    told: dict[str, float] = {}
+    # A client's request is one read of its socket, as long as it asks one thing at a time.
+    told = {} if sent is None else {"requests": float(sent)}
     for name in COMMANDS:
         line = statistics.get(f"cmdstat_{name}", "")  # calls=400,usec=765,... ; none before the first call
         numbers = dict(part.split("=", 1) for part in line.split(",") if "=" in part)

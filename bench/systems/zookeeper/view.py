@@ -26,6 +26,7 @@ _COUNTERS: Mapping[str, tuple[str, float]] = {
     "fsync_calls": ("zk_cnt_fsynctime", 1.0),
     "fsync_cut_to_whole_ms": ("zk_sum_fsynctime", 1.0),
     "received_packets": ("zk_packets_received", 1.0),
+    "requests": ("zk_packets_received", 1.0),
     "sent_packets": ("zk_packets_sent", 1.0),
 }
 
