@@ -57,9 +57,10 @@ def read_one(one: Parameter, text: str) -> Any:
     if not one.unit:
         return EVERY if (one.field, text) == ("wait", EVERY) else reader_of(one)(text)
     value = read_duration(text, one.unit)
-    if not one.low <= value <= one.high:
-        low, high = (duration_text(end, one.unit) for end in (one.low, one.high))
-        raise ValueError(f"{text} is outside {low} to {high}")
+    least, none = max(one.low, one.planned_from), one.planned_none and not one.low
+    if not (least <= value <= one.high or (none and not value)):
+        low, high = (duration_text(end, one.unit) for end in (least, one.high))
+        raise ValueError(f"{text} is {'neither 0 nor within' if none else 'outside'} {low} to {high}")
     if one.kind is int and not value.is_integer():
         raise ValueError(f"{text} is not a whole number of milliseconds")
     return one.kind(value)
@@ -106,8 +107,12 @@ def mistakes_of(cells: Sequence[Asked], systems: Sequence[System], mode: Mode) -
 def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
     if workload.name in MEETING and not workload.keys:
         yield "keys", f"clients of {workload.name} share keys: ask for 1 or more"
-    if not workload.measure_s:
-        yield "window", "a window of 0 ms measures nothing"
+    hold, ttl, window = (_BY_FIELD[name].text(getattr(workload, name)) for name in ("hold_ms", "ttl_ms", "measure_s"))
+    # A lease of a session is kept alive while its client lives; here nobody renews that of a grant.
+    if workload.hold_ms >= workload.ttl_ms and entry.client_class.capabilities.lease_scope == "grant":
+        yield "hold", f"{hold} is not below {ttl}, so every grant would expire while held"
+    if workload.hold_ms >= workload.measure_s * 1_000:
+        yield "hold", f"{hold} is not below {window}, so nothing would be measured"
     if workload.clients < workload.processes:
         yield (
             "processes",

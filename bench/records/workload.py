@@ -49,6 +49,8 @@ class Parameter:
     zero: str = ""  # what 0 means in Locust's options
     initial: Any = None  # what Locust's options begin with, where the record has no default or another one
     asked_from: float | None = None  # the lowest value to ask for, where 0 in a record means that there is none
+    planned_from: float = 0  # the lowest of a planned run, where a record or Locust may have less
+    planned_none: bool = True  # may a planned run also have 0, where a record may?
     in_form: bool = True
 
     field: str = ""
@@ -89,12 +91,12 @@ class Behaviour(BaseModel):
     ttl_ms: Annotated[
         int,
         Field(ge=1, le=86_400_000, description="Lease of a lock"),
-        Parameter("ttl", "10000", "TTL {}", unit="ms"),
+        Parameter("ttl", "10000", "TTL {}", unit="ms", planned_from=10),
     ] = 10_000
     hold_ms: Annotated[
         float,
         Field(ge=0, le=3_600_000, description="How long a client holds a lock before it releases it"),
-        Parameter("hold", "1.5", "hold {}", unit="ms"),
+        Parameter("hold", "1.5", "hold {}", unit="ms", planned_from=0.1),
     ] = 0.0
     wait: Annotated[
         str,
@@ -134,17 +136,29 @@ class Behaviour(BaseModel):
     step_s: Annotated[  # 0: no ladder
         float,
         Field(ge=0, le=3_600, description="saturation: length of each step of 1, 2, 4 ... clients before the window"),
-        Parameter("step", "1", "step {}", unit="s", of=(SATURATION,), zero="no steps", in_form=False),
+        Parameter(
+            "step", "1", "step {}", unit="s", of=(SATURATION,), zero="no steps", in_form=False, planned_from=0.05
+        ),
     ] = 0.0
     warmup_s: Annotated[
         float,
         Field(ge=0, le=3_600, description="What starts in the first seconds is not counted"),
-        Parameter("warm-up", "2", "warm-up {}", unit="s"),
+        Parameter("warm-up", "2", "warm-up {}", unit="s", planned_from=0.01),
     ] = 1.0
     measure_s: Annotated[  # 0: until the test is stopped, which no planned run is
         float,
         Field(ge=0, le=86_400, description="Length of the measured window, after which the test ends"),
-        Parameter("window", "60", "window {}", unit="s", initial=0.0, zero="no end", in_form=False),
+        Parameter(
+            "window",
+            "60",
+            "window {}",
+            unit="s",
+            initial=0.0,
+            zero="no end",
+            in_form=False,
+            planned_from=0.1,
+            planned_none=False,
+        ),
     ] = 3.0
 
     @property

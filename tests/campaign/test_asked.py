@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.campaign.asked import BY_OPTION, CELLS_AT_MOST, BadWorkload, by_options
+from bench.campaign.asked import BY_OPTION, CELLS_AT_MOST, BadWorkload, by_options, read_one
 from bench.campaign.load_plans import plan_runs
 from bench.campaign.modes import MODES, QUICK, WORKLOADS, Asked, Mode, choose_systems, workload_of
 from bench.errors import LockbenchError
-from bench.records.workload import Workload
+from bench.records.durations import duration_text
+from bench.records.workload import Parameter, Workload
 from bench.systems.registry import system
 
 MEMORY = choose_systems(["memory"])
@@ -108,14 +110,26 @@ def test_every_parameter_is_set_as_it_was_asked_for() -> None:
     ("workload", "given", "told"),
     [
         ("contended", {"hold": "10"}, "--hold: 10 has no unit: write 10ms, 10s or 10min"),
-        ("contended", {"ttl": "0ms"}, "--ttl: 0ms is outside 1 ms to 1440 min"),
-        ("contended", {"ttl": "1.5ms"}, "--ttl: 1.5ms is not a whole number of milliseconds"),
+        ("contended", {"ttl": "0ms"}, "--ttl: 0ms is outside 10 ms to 1440 min"),
+        ("contended", {"ttl": "9ms"}, "--ttl: 9ms is outside 10 ms to 1440 min"),
+        ("contended", {"hold": "0.0001ms"}, "--hold: 0.0001ms is neither 0 nor within 0.1 ms to 60 min"),
+        ("contended", {"warm-up": "1ms"}, "--warm-up: 1ms is neither 0 nor within 10 ms to 60 min"),
+        ("saturation", {"step": "1ms"}, "--step: 1ms is neither 0 nor within 50 ms to 60 min"),
+        (
+            "contended",
+            {"hold": "15s", "window": "60s"},
+            "--hold: hold 15 s is not below TTL 10 s, so every grant would",
+        ),
+        ("uncontended", {"hold": "3s"}, "--hold: hold 3 s is not below window 3 s, so nothing would be measured"),
+        ("saturation", {"hold": "1ms,2.3s"}, "--hold: hold 2.3 s is not below window 2.3 s"),
+        ("contended", {"ttl": "15.5ms"}, "--ttl: 15.5ms is not a whole number of milliseconds"),
         ("contended", {"clients": "8,x,"}, "--clients: 'x' is not a whole number; --clients: '' is not a whole number"),
         ("contended", {"clients": "0"}, "--clients: 0 is outside 1..64000"),
         ("contended", {"clients": "1001"}, "--clients: 1,001 are more than 1,000 for each load process"),
         ("contended", {"processes": "9"}, "--processes: each of 9 load processes needs a client, and there is 8"),
         ("contended", {"keys": "0"}, "--keys: clients of contended share keys: ask for 1 or more"),
-        ("contended", {"window": "0s"}, "--window: a window of 0 ms measures nothing"),
+        ("contended", {"window": "0s"}, "--window: 0s is outside 100 ms to 1440 min"),
+        ("contended", {"window": "0.0001ms"}, "--window: 0.0001ms is outside 100 ms to 1440 min"),
         ("contended", {"wait": "soon"}, "--wait: no wait strategy 'soon'"),
         ("contended", {"wait": "watch"}, "--wait: memory cannot wait by watch; it knows try, poll, backoff, block"),
         ("rate", {"rate": "0"}, "--rate: 0 is outside 0.001..1e+06"),
@@ -139,6 +153,32 @@ def test_each_mistake_is_told(workload: str, given: dict[str, str], told: str) -
     with pytest.raises(BadWorkload) as refused:
         cells(workload, given)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("one", [one for one in BY_OPTION.values() if one.unit], ids=lambda one: one.option)
+def test_every_duration_has_a_lower_limit_and_all_but_two_may_be_none(one: Parameter) -> None:
+    read = partial(read_one, one)
+    least = one.planned_from or 1.0
+    assert read(duration_text(least, one.unit)) == least
+    with pytest.raises(ValueError, match=r"is not a whole number|is outside|is neither 0 nor within"):
+        read(f"{least / 2}{one.unit}")
+    if one.option in ("ttl", "window"):
+        with pytest.raises(ValueError, match="is outside"):
+            read(f"0{one.unit}")
+    else:
+        assert read(f"0{one.unit}") == 0
+
+
+@pytest.mark.parametrize(("name", "expires"), [("redis", True), ("redlock", True), ("etcd", False), ("null", False)])
+def test_a_hold_beyond_the_ttl_is_refused_where_nobody_keeps_the_lease_alive(name: str, expires: bool) -> None:
+    def ask() -> None:
+        cells("uncontended", {"hold": "2s", "ttl": "2s", "window": "9s"}, name)
+
+    if not expires:
+        ask()
+        return
+    with pytest.raises(BadWorkload, match="--hold: hold 2 s is not below TTL 2 s, so every grant would expire"):
+        ask()
 
 
 def test_a_lease_that_a_system_cannot_keep_is_refused() -> None:
