@@ -29,6 +29,8 @@ PLAN_NAMES = tuple(sorted(path.name for path in PLANS.iterdir()))
 REPETITIONS_AT_MOST = 1_000
 _FORMULA = "=+-@"  # names stand in CSV files
 _SYSTEMS, _REPETITIONS, _WORKLOAD = "systems", "repetitions", "workload"
+_ALL = "all"  # on the command line
+_MERGE = "tag:yaml.org,2002:merge"
 _BYTES_AT_MOST = 65_536
 _NAME_CHARACTERS_AT_MOST = 60
 
@@ -139,8 +141,10 @@ class _Reading:
 
     def _check_name(self, name: str, node: yaml.Node) -> None:
         """It stands in tables, and folders are named after it."""
-        if name in WORKLOADS:
+        if name.casefold() in WORKLOADS:
             self._say(node, name, "this is the name of a workload: give the cell a name of its own")
+        elif name.casefold() == _ALL:
+            self._say(node, name, "this means every workload: give the cell a name of its own")
         elif not (name.isprintable() and any(map(str.isalnum, name))):
             self._say(node, repr(name), "a name is printable, and has a letter or a digit")
         elif name[0] in _FORMULA:
@@ -156,6 +160,9 @@ class _Reading:
             return {}
         found: dict[str, yaml.Node] = {}
         for key, value in node.value:
+            if key.tag == _MERGE:
+                self._say(key, where, "`<<` is not supported: write the parameters out")
+                continue
             name = key.value if isinstance(key, yaml.ScalarNode) else ""
             if name in found:
                 self._say(key, ", ".join(filter(None, (where, name))), "stands here a second time")
