@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 
@@ -9,11 +10,18 @@ from _pytest.runner import runtestprotocol
 from xdist.remote import Producer
 from xdist.scheduler.protocol import Scheduling
 
+from tests.guardian import watch
 from tests.processes import default_in_children
 from tests.standstill import Standstills
 from tests.workers import ByServers
 
 _STANDSTILLS = pytest.StashKey[Standstills]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watched(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.Popen[bytes]":
+    """Whatever becomes of this process, what its tests started ends with it."""
+    return watch(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)
