@@ -5,7 +5,7 @@ import signal
 from types import FrameType
 
 from bench.commands.terminal import ERR
-from bench.servers.interruption import ending_signals, tell_at_once
+from bench.servers.interruption import Ended, ending_signals, tell_at_once
 
 
 def end_in_order() -> None:
@@ -28,4 +28,4 @@ def _ended(number: int, _frame: FrameType | None) -> None:
     if number == signal.SIGHUP:
         signal.signal(number, signal.SIG_IGN)  # the shell and the kernel both tell of a closed terminal
     tell_at_once("interrupted; finished runs are kept")
-    raise SystemExit(128 + number)
+    raise Ended(128 + number)

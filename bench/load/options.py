@@ -41,7 +41,6 @@ from bench.systems.wait import Wait
 if TYPE_CHECKING:
     from locust.argument_parser import LocustArgumentParser
 
-_DRIVEN = (*SYSTEMS, *PROBES)
 _T = TypeVar("_T")
 
 
@@ -94,7 +93,7 @@ def _made_from(one: Parameter) -> _Option:
 # - wait `auto` is the registry's default of the system for contended and hot-cold, and `try` for the others.
 #   `poll-5ms-j20` asks every 5 ms, each pause shortened at random by up to 20 %.
 _OPTIONS = (
-    _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd", _DRIVEN),
+    _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd"),  # choices: `_driven`
     *map(_made_from, parameters(Behaviour)),
     _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
@@ -119,11 +118,16 @@ def add_options(parser: "LocustArgumentParser") -> None:
             option.name,
             default=option.default,
             type=_argument(_EXACTLY.get(type(option.default), str)),
-            choices=option.choices,
+            choices=_driven() if option.name == "--system" else option.choices,
             help=option.help,
             env_var=f"LOCUST_LOCK_{word}",
             include_in_web_ui=option.in_form,
         )
+
+
+def _driven() -> tuple[str, ...]:
+    """Every system; asked for late, since packages from outside are imported for it."""
+    return (*SYSTEMS, *PROBES)
 
 
 def _argument(read: Callable[[Any], Any]) -> Callable[[str], Any]:
@@ -169,7 +173,7 @@ class LoadSettings:
                 return otherwise
 
         settings = cls(
-            system=take("--system", _one_of(_DRIVEN), ""),
+            system=take("--system", _one_of(_driven()), ""),
             workload=Behaviour(
                 **{one.field: take(option_of(one), reader_of(one), one.initial) for one in parameters(Behaviour)}
             ),

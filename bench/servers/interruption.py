@@ -11,6 +11,10 @@ from contextlib import contextmanager
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Ended(SystemExit):
+    """A signal ends this process in order. Nobody takes it for a SystemExit of the code that it came in."""
+
+
 def ending_signals() -> tuple[signal.Signals, ...]:
     """Those that end this process in order.
 

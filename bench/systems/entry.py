@@ -5,13 +5,18 @@ boto3 are costly to import, and under gevent they must be imported after patchin
 but this one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import FrameType
 from typing import Literal, TypeVar, cast
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
+from bench.servers.interruption import Ended, tell_at_once
 from bench.servers.spec import ServerSpec
 from bench.systems.base import LockClient
 
@@ -124,9 +129,45 @@ class System:
 
     def _load(self, path: str) -> object:
         module, _, name = path.partition(":")
-        try:
+        if not self.package:
             return getattr(import_module(module), name)
-        except (Exception, SystemExit) as broken:
-            if not self.package:
-                raise
-            raise BrokenSystem(f"{self._said}: {path} cannot be loaded: {type(broken).__name__}: {broken}") from broken
+        what = f"importing {path} of package {self.package}"
+        try:
+            return carefully(lambda: getattr(import_module(module), name), what)
+        except BrokenSystem as broken:
+            raise BrokenSystem(f"{self._said}: {path} cannot be loaded: {broken}") from broken
+
+
+def carefully(load: Callable[[], object], what: str) -> object:
+    """What a package from outside loads. Raises BrokenSystem, whatever its modules raise when they are imported.
+
+    A signal still ends this process, and says in what it came.
+    """
+    interrupted: list[int] = []
+    try:
+        with _noticing(interrupted):
+            return load()
+    except BaseException as raised:  # also what is no Exception, as a test framework's skip
+        if interrupted or isinstance(raised, Ended):
+            tell_at_once(f"interrupted while {what}")
+            raise
+        raise BrokenSystem(f"{type(raised).__name__}: {raised}") from raised
+
+
+@contextmanager
+def _noticing(interrupted: list[int]) -> Iterator[None]:
+    """Where Ctrl-C raises KeyboardInterrupt, note that it came: anybody can raise one."""
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupted.append(number)
+        usual(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
-from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System
+from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, carefully
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -94,18 +94,18 @@ def _outside() -> _Outside:
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.dist.name if one.dist else "", one.name)):
         package = point.dist.name if point.dist is not None else "without a name"
         try:
-            for entry in _declared(point):
+            for entry in _declared(point, package):
                 _check(entry, {**_OWN, **PROBES, **systems})
                 systems[entry.name] = replace(entry, package=package, headline=False)
-        except (Exception, SystemExit) as wrong:  # noqa: BLE001 - whatever another's module does when it is imported
+        except Exception as wrong:  # noqa: BLE001 - an entry may be anything
             said = str(wrong) if isinstance(wrong, BrokenSystem) else f"{type(wrong).__name__}: {wrong}"
             problems.append(f"package {package}: its systems cannot be loaded from {point.value}: {said}")
             _log.warning("%s", problems[-1])
     return _Outside(systems, tuple(problems))
 
 
-def _declared(point: "EntryPoint") -> Iterable[System]:
-    told = point.load()
+def _declared(point: "EntryPoint", package: str) -> Iterable[System]:
+    told = carefully(point.load, f"importing {point.value} of package {package}")
     if not isinstance(told, tuple) or not told or not all(isinstance(entry, System) for entry in told):
         raise BrokenSystem("its value must be a tuple of bench.systems.entry.System")
     return told

@@ -1,14 +1,17 @@
 """A package that declares a system is found everywhere, and one that is broken takes nothing else with it."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.commands.command import environment_of, lockbench
+from bench.systems.entry import carefully
+from tests.commands.command import LOCKBENCH, environment_of, lockbench
 
 ROOT = Path(__file__).parents[2]
 LOCK = '''
@@ -60,6 +63,8 @@ BROKEN = {
         "the system hollow of lockbench-hollow: lockbench_nowhere.",
     ),
     "lockbench-leaver": ("lockbench_leaver.entries:ENTRIES", "SystemExit: 0"),
+    "lockbench-breaker": ("lockbench_breaker.entries:ENTRIES", "KeyboardInterrupt: of its own"),
+    "lockbench-base": ("lockbench_base.entries:ENTRIES", "BaseException: of its own"),
     "lockbench-late": ("lockbench_late.entries:ENTRIES", "lockbench_late.lock:Gone cannot be loaded: SystemExit: 0"),
     "lockbench-other-kind": (
         "lockbench_other_kind.entries:ENTRIES",
@@ -81,6 +86,8 @@ ENTRIES = {  # of packages whose module of entries can be imported
         name="hollow", module="lockbench_hollow", servers="lockbench_nowhere.server:Servers", servers_name="hollow"
     ),
     "lockbench_leaver": "import sys; sys.exit(0)",
+    "lockbench_breaker": "raise KeyboardInterrupt('of its own')",
+    "lockbench_base": "raise BaseException('of its own')",
     "lockbench_late": ENTRY.format(
         name="late", module="lockbench_late", servers="lockbench_late.lock:Gone", servers_name="late"
     ),
@@ -134,10 +141,38 @@ def test_doctor_names_it_and_what_is_broken(tmp_path: Path, found_at: dict[str, 
     assert "lockbench-" not in plain.stderr
 
 
+def test_a_package_that_hangs_is_named_when_it_is_interrupted(tmp_path: Path) -> None:
+    hangs = "import sys, time; print('here', flush=True); time.sleep(600)"
+    package(tmp_path, "lockbench-slow", "lockbench_slow:ENTRIES", {"lockbench_slow/__init__.py": hangs})
+    environment = environment_of(tmp_path, {"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    with subprocess.Popen(
+        [*LOCKBENCH, "doctor"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as doctor:
+        assert doctor.stdout is not None
+        assert doctor.stdout.readline() == "here\n"
+        doctor.send_signal(signal.SIGINT)
+        _, said = doctor.communicate(timeout=20)
+    assert doctor.returncode == 130
+    assert "interrupted while importing lockbench_slow:ENTRIES of package lockbench-slow\n" in said
+    assert "Traceback" not in said
+
+
+def test_elsewhere_ctrl_c_in_an_import_is_heeded(capfd: pytest.CaptureFixture[str]) -> None:
+    """There it is a KeyboardInterrupt."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have had ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            carefully(partial(signal.raise_signal, signal.SIGINT), "importing x")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capfd.readouterr().err == "interrupted while importing x\n"
+
+
 def test_a_command_that_names_a_system_of_the_bench_looks_at_no_package(
     tmp_path: Path, found_at: dict[str, str]
 ) -> None:
-    told = "from bench.systems.registry import system; print(system('redis').title)"
+    told = "import bench.cli; from bench.systems.registry import system; print(system('redis').title)"
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, env={**environment_of(tmp_path, found_at)}
     )
