@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.records.packed import events_table
+from bench.records.packed import events_table, events_told
 from bench.records.schema import ADDED_COLUMNS
 
 Column = npt.NDArray[np.int64]
@@ -96,22 +96,23 @@ class RunEvents:
 
 
 def read_events(path: Path) -> RunEvents:
-    """Read events.parquet. Raises OSError, or ValueError when it is not the file it should be."""
+    """Read events.parquet. Raises StoreError when it is not the file it should be."""
     table = events_table(path)
-    outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
-    is_grant = pc.equal(table["outcome"].cast("string"), _ACQUIRED)
-    granted, refused = table.filter(is_grant), table.filter(pc.invert(is_grant))
-    names = ["client", "key", "started_ns", "acquired_ns", "released_ns", "token", "intended_ns"]
-    holds = Holds.of(*_columns(granted, [*names, *(name for name in ADDED_COLUMNS if name in table.column_names)]))
-    intended_ns, acquired_ns = _columns(granted, ["intended_ns", "acquired_ns"])
-    return RunEvents(
-        {str(item["values"]): int(item["counts"]) for item in outcomes},
-        holds,
-        int(pc.count_distinct(table["client"]).as_py()),
-        intended_ns,
-        acquired_ns - intended_ns,
-        Refused(*_columns(refused, ["key", "intended_ns", "started_ns", "acquired_ns"])),
-    )
+    with events_told(path):
+        outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
+        is_grant = pc.equal(table["outcome"].cast("string"), _ACQUIRED)
+        granted, refused = table.filter(is_grant), table.filter(pc.invert(is_grant))
+        names = ["client", "key", "started_ns", "acquired_ns", "released_ns", "token", "intended_ns"]
+        holds = Holds.of(*_columns(granted, [*names, *(name for name in ADDED_COLUMNS if name in table.column_names)]))
+        intended_ns, acquired_ns = _columns(granted, ["intended_ns", "acquired_ns"])
+        return RunEvents(
+            {str(item["values"]): int(item["counts"]) for item in outcomes},
+            holds,
+            int(pc.count_distinct(table["client"]).as_py()),
+            intended_ns,
+            acquired_ns - intended_ns,
+            Refused(*_columns(refused, ["key", "intended_ns", "started_ns", "acquired_ns"])),
+        )
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:

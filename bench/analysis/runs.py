@@ -11,6 +11,7 @@ from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
+from bench.records.packed import require_whole
 from bench.records.schema import LadderStep, Measured, RunPlan, RunState, Severity, WarmUp
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.records.workload import Workload
@@ -96,7 +97,10 @@ class RunRow:
 
 def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
     """Every run that was started, in planned order. Raises StoreError for a damaged file."""
-    return tuple(_row(run) for run in folder.runs())
+    runs = tuple(folder.runs())
+    for run in runs:
+        require_whole(run.events_path)
+    return tuple(map(_row, runs))
 
 
 def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ file's metadata.
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,16 @@ import pyarrow.parquet as pq
 
 from bench.records.packed_runs import RUNS_FILE, write_packed_runs
 from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS
-from bench.records.store import PHASES, CampaignFolder, HazardFolder, HazardRunFolder, RunFolder, StoreError, is_file
+from bench.records.store import (
+    GET_AGAIN,
+    PHASES,
+    CampaignFolder,
+    HazardFolder,
+    HazardRunFolder,
+    RunFolder,
+    StoreError,
+    is_file,
+)
 
 GRID_NS = 100
 _RUNS = b"lockbench_runs"  # in the file's metadata; no other file has it
@@ -39,6 +49,7 @@ _ADDED_LENGTH = "freeing"  # of the release; older campaigns lack it
 _WHOLE = ("client", "key", "token")
 _WORDS = ("outcome", "released")
 _NOT_HELD = -1
+_MAGIC = b"PAR1"  # at both ends of a Parquet file
 _LEVEL = 19
 
 _Integers = npt.NDArray[np.int64]
@@ -47,14 +58,48 @@ _Integers = npt.NDArray[np.int64]
 def events_table(path: Path) -> pa.Table:
     """The events of a run by the columns of `EVENT_COLUMNS`: from its own file, or from its packed campaign's.
 
-    Raises OSError or ValueError.
+    Raises StoreError.
     """
+    with events_told(path):
+        file = _file_of(path)
+        table = pq.read_table(path) if file == path else _part(file, path.parent.name)
+        missing = [name for name in EVENT_COLUMNS if name not in table.column_names]
+        if missing:
+            raise ValueError(f"it has no column {', '.join(missing)}")
+        return table
+
+
+def require_whole(path: Path) -> None:
+    """Raise StoreError where a run has events and their file was cut off. Most of it is not read.
+
+    For those who need no events: a run beside a damaged file is one that nobody can check again.
+    """
+    with events_told(path):
+        try:
+            with _file_of(path).open("rb") as file:
+                head, size_bytes = file.read(len(_MAGIC)), file.seek(0, os.SEEK_END)
+                file.seek(max(0, size_bytes - len(_MAGIC)))
+                whole = head == file.read() == _MAGIC and size_bytes > 2 * len(_MAGIC)
+        except FileNotFoundError:
+            return  # they may be left out
+        if not whole:
+            raise ValueError("it is cut off, or no Parquet file")
+
+
+@contextmanager
+def events_told(path: Path) -> Iterator[None]:
+    """Turn whatever comes of a damaged file of events into a StoreError that names run, file and remedy."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, pa.ArrowException) as broken:
+        file, run = _file_of(path), path.parent.name
+        remedy = f"Rename {run} to have it measured again" if file == path else GET_AGAIN
+        raise StoreError(f"{file} cannot be read, the events of {run}: {broken}. {remedy}") from broken
+
+
+def _file_of(path: Path) -> Path:
     of_campaign = path.parent.parent / path.name
-    table = pq.read_table(path) if path.exists() or not of_campaign.exists() else _part(of_campaign, path.parent.name)
-    missing = [name for name in EVENT_COLUMNS if name not in table.column_names]
-    if missing:
-        raise ValueError(f"{path} has no column {', '.join(missing)}")
-    return table
+    return path if path.exists() or not of_campaign.exists() else of_campaign
 
 
 def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
@@ -141,7 +186,7 @@ def _part(of_campaign: Path, run_id: str) -> pa.Table:
     file = pq.ParquetFile(of_campaign)
     runs = json.loads((file.schema_arrow.metadata or {}).get(_RUNS, "[]"))
     if run_id not in runs:
-        raise FileNotFoundError(f"{of_campaign} has no events of {run_id}")
+        raise LookupError("it has none of them")
     return _unpacked(file.read_row_group(runs.index(run_id)))
 
 

@@ -31,7 +31,7 @@ class PackedRuns:
 
         file = pq.ParquetFile(self._path)
         if _ID not in file.schema_arrow.names:
-            raise ValueError(f"{self._path} has no column {_ID}")
+            raise ValueError(f"it has no column {_ID}")
         if phase not in file.schema_arrow.names:
             return {}
         table = file.read(columns=[_ID, phase])

@@ -32,6 +32,8 @@ from bench.records.schema import (
 _Model = TypeVar("_Model", bound=BaseModel)
 REFERENCE = "reference"  # asks for the committed campaign
 NO_HAZARDS = "none"  # asks for a report without hazards
+_MEASURE_AGAIN = "Move the run's folder away, or measure again"
+GET_AGAIN = "Get the campaign again"  # of one that was packed, which nobody measures here
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -79,10 +81,14 @@ class AnyRunFolder(Generic[_Plan, _Checked]):
         try:
             return self._packed.text(self.path.name, phase) if self._packed is not None else None
         except (OSError, ValueError) as broken:
-            raise StoreError(f"{self.path.parent} is damaged: {broken}. Get the campaign again") from broken
+            raise StoreError(f"{self.path.parent / RUNS_FILE} is damaged: {broken}. {GET_AGAIN}") from broken
 
     def _read(self, phase: str, model: type[_Model]) -> _Model:
-        return _parsed(self.text(phase), self.path / f"{phase}.json", model)
+        path = self.path / f"{phase}.json"
+        if path.exists() or self._in_pack(phase) is None:
+            return _parsed(self.text(phase), str(path), model)
+        where = f"{self.path.parent / RUNS_FILE}, {phase} of {self.path.name},"
+        return _parsed(self.text(phase), where, model, GET_AGAIN)
 
     @property
     def plan(self) -> _Plan:
@@ -419,7 +425,7 @@ def is_file(path: Path) -> bool:
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:
-    return _parsed(_bytes(path), path, model)
+    return _parsed(_bytes(path), str(path), model)
 
 
 def _bytes(path: Path) -> bytes:
@@ -429,15 +435,15 @@ def _bytes(path: Path) -> bytes:
         raise StoreError(f"cannot read {path}: {refused.strerror}") from refused
 
 
-def _parsed(text: bytes, path: Path, model: type[_Model]) -> _Model:
-    """`path` is where the record lies, or would lie if its campaign were not packed."""
+def _parsed(text: bytes, where: str, model: type[_Model], remedy: str = _MEASURE_AGAIN) -> _Model:
+    """`where` the record lies, for a message."""
     try:
         version = json.loads(text).get("schema_version")
         if version != SCHEMA_VERSION:
             raise StoreError(
-                f"{path} has schema version {version}; this lockbench reads {SCHEMA_VERSION}. Read it with the "
+                f"{where} has schema version {version}; this lockbench reads {SCHEMA_VERSION}. Read it with the "
                 "lockbench that wrote it, or measure again under another name"
             )
         return model.model_validate_json(text)
     except (ValidationError, ValueError, AttributeError, RecursionError) as broken:
-        raise StoreError(f"{path} is damaged: {broken}. Move the run's folder away, or measure again") from broken
+        raise StoreError(f"{where} is damaged: {broken}. {remedy}") from broken

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bench.analysis.selfchecks import check_run
 from bench.campaign import carrying_out, load_plans, load_runs, same_experiment
 from bench.campaign.carrying_out import CampaignIncomplete, resume, start, what_is_left
 from bench.campaign.load_plans import new_campaign, plan_runs
@@ -178,14 +179,9 @@ def test_unreadable_events_are_one_message_and_the_measurement_stays() -> None:
     with world([Attempt.KILLED_BEFORE_CHECK]) as made, pytest.MonkeyPatch.context() as patch:
         folder = made.start()
         run = folder.run(folder.campaign.runs[0].run_id)
-
-        def broken(*_: object) -> Checked:
-            raise ValueError("no Parquet")
-
-        patch.setattr(load_runs, "check_run", broken)
-        with pytest.raises(
-            StoreError, match=r"events\.parquet cannot be read: no Parquet.*Rename memory-uncontended-01"
-        ):
+        run.events_path.write_bytes(b"no Parquet")
+        patch.setattr(load_runs, "check_run", check_run)
+        with pytest.raises(StoreError, match=r"events\.parquet cannot be read.*Rename memory-uncontended-01"):
             resume(LoadRuns(made.supervisor), folder)
         assert run.state is RunState.MEASURED
 

@@ -15,6 +15,7 @@ from bench.analysis.holds import overlaps, read_events, token_regressions
 from bench.load.events import write_events
 from bench.load.rows import CODES, COLUMNS, NO_TOKEN, NOTHING_HELD
 from bench.records.packed import GRID_NS, events_table, pack_campaign, unpack_campaign
+from bench.records.packed_runs import write_packed_runs
 from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Failed, RunState
 from bench.records.store import CampaignFolder, HazardFolder, RunFolder, StoreError
 from bench.systems.base import Outcome
@@ -138,8 +139,24 @@ def test_unpacking_gives_the_folders_back(campaign: CampaignFolder, tmp_path: Pa
 def test_a_damaged_pack_is_one_clear_message(campaign: CampaignFolder, tmp_path: Path) -> None:
     packed = packed_of(campaign, tmp_path / "packed")
     (packed.path / "runs.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(StoreError, match="is damaged"):
+    with pytest.raises(StoreError, match=r"runs\.parquet is damaged: .*\. Get the campaign again"):
         list(packed.runs())
+
+
+@pytest.mark.parametrize("damage", ["{", '{"schema_version": 0}', "[]"])
+def test_a_damaged_record_of_a_pack_is_told_with_the_file_that_has_it(
+    campaign: CampaignFolder, tmp_path: Path, damage: str
+) -> None:
+    packed = packed_of(campaign, tmp_path / "packed")
+    damaged = [(run.path.name, {"plan": run.text("plan").decode(), "measured": damage}) for run in packed.runs()]
+    write_packed_runs(packed.path / "runs.parquet", ("plan", "measured"), damaged)
+    run = next(CampaignFolder(packed.path).runs())
+    with pytest.raises(StoreError) as told:
+        run.measured  # noqa: B018
+    where, _, _ = str(told.value).partition(", measured of ")
+    assert Path(where) == packed.path / "runs.parquet"
+    assert run.path.name in str(told.value)
+    assert str(run.path) not in str(told.value)
 
 
 @pytest.mark.parametrize("unpack", [False, True])
@@ -171,11 +188,11 @@ def test_a_packed_campaign_has_everything_but_logs(campaign: CampaignFolder, tmp
 
 def test_a_run_without_its_events_is_missed(campaign: CampaignFolder, tmp_path: Path) -> None:
     packed = packed_of(campaign, tmp_path / "packed")
-    with pytest.raises(FileNotFoundError, match="has no events of another-run"):
+    with pytest.raises(StoreError, match="cannot be read, the events of another-run: it has none of them"):
         events_table(packed.run("another-run").events_path)
     first = next(campaign.runs())
     first.events_path.unlink()
-    with pytest.raises(FileNotFoundError, match=first.path.name):
+    with pytest.raises(StoreError, match=first.path.name):
         pack_campaign(campaign, tmp_path / "incomplete")
     assert not (tmp_path / "incomplete").exists(), "half a copy would be taken for a campaign"
 
@@ -189,5 +206,5 @@ def test_what_is_no_campaign_leaves_no_copy(tmp_path: Path, copy: Callable[[Camp
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"client": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(ValueError, match="has no column key, intended_ns"):
+    with pytest.raises(StoreError, match="has no column key, intended_ns"):
         events_table(tmp_path / "other.parquet")
