@@ -121,7 +121,7 @@ class Behaviour(BaseModel):
     think_ms: Annotated[  # 0: a client asks again at once
         float,
         Field(ge=0, le=3_600_000, description="contended, hot-cold: a client's pause between two operations"),
-        Parameter("think", "20", "think {}", unit="ms", of=(CONTENDED, HOT_COLD), zero="none"),
+        Parameter("think", "20", "think {}", unit="ms", of=(CONTENDED, HOT_COLD), zero="none", planned_from=0.1),
     ] = 0.0
     thinking: Annotated[
         str,
