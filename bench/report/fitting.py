@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text as Styled
 
-WIDTH = 100  # of our tables; narrower, words and numbers would be cut
+WIDTH = 100  # of our tables at least; narrower, words and numbers would be cut
 
 
 class Fitting:
@@ -19,6 +20,10 @@ class Fitting:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if options.max_width >= self._width:
+            if self._table.width is not None:  # wider where there is room for words that would be broken
+                self._table.width = None
+                unbroken = Measurement.get(console, options, self._table).maximum
+                self._table.width = max(self._width, min(unbroken, options.max_width))
             yield self._table
             return
         if self._table.title:

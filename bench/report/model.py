@@ -90,7 +90,7 @@ class Table(Generic[Row]):
     kind: Literal["", "glance", "matrix"] = ""
     row_kind: Callable[[Row], RowKind] | None = None
     narrow: tuple["Block", ...] = ()  # a phone's page shows these instead
-    width: int = 100  # of a terminal; where there is less, a row is a list
+    width: int = 100  # of a terminal at least; where there is less, a row is a list
     dense: bool = False  # on a terminal: as narrow as it can be
 
     @property

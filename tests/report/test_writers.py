@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from rich.console import Console
 
 from bench.analysis.evidence import Evidence
@@ -74,9 +77,44 @@ def printed(blocks: Iterable[Block], width: int = 100) -> str:
 def test_markdown_escapes_pipes_and_leaves_out_what_is_for_terminals() -> None:
     lines = markdown(DOCUMENT).splitlines()
     assert "| System | Median, ms | Verdict | Runs |" in lines
-    assert "| redis | **<b>a\\|b</b>** [1] | **unsafe** (1 of 2) | r-01, -02 |" in lines
+    assert "| redis | **\\<b>a\\|b\\</b>** [1] | **unsafe** (1 of 2) | r-01, -02 |" in lines
     assert "No line." in lines
-    assert "- [1] <b>a\\|b</b>" in lines
+    assert "- [1] \\<b>a\\|b\\</b>" in lines
+    assert "Of `rate` \\<i>alone\\</i>." in lines
+    assert "# A \\| title \\<i>" in lines
+
+
+# What a user may call a cell: all that is printed, and most often what means something in Markdown or HTML.
+_LABELS = st.text(
+    st.one_of(
+        st.sampled_from("<>|`*_[]()!&;\\#~$/-=:. ab1"),
+        st.characters(exclude_categories=("C", "Zl", "Zp", "Zs")),
+    ),
+    min_size=1,
+    max_size=30,
+).map(lambda text: f"x{' '.join(text.split())}x")
+
+
+@settings(max_examples=60, deadline=None)
+@given(_LABELS)
+@example("a<script>alert(1)</script>")
+@example("`a|b`")
+@example("a`b")
+@example("![a](http://b)")
+@example("a\\|b\\")
+@example("__a__ *b* ~~c~~ &lt;")
+def test_a_name_stays_as_it_is_in_markdown(label: str) -> None:
+    named = (Column[str]("Workload", lambda row: row), Column[str](label, lambda row: Text(row, (1,), below=row)))
+    blocks = (Heading(f"Of {label}."), Table(named, [label]), Bullets([f"Of {label}."]), Notes([f"Of {label}."]))
+    text = markdown(Document("A", blocks), generated="")
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    inline = [token.children or [] for token in tokens if token.type == "inline"]
+    kinds = {part.type for parts in inline for part in parts} | {token.type for token in tokens}
+    assert not [kind for kind in kinds if kind.startswith(("html", "link", "image", "em_", "s_", "fence", "hr"))]
+    _, heading, first, second, cell, strong, *said = ["".join(part.content for part in parts) for parts in inline]
+    assert (first, second, cell, strong) == ("Workload", label, label, f"{label} ({label}) [1]")
+    if "`" not in label:  # in running text they are marks, around a name of the bench's own
+        assert (heading, *said) == (f"Of {label}.", f"Of {label}.", f"[1] Of {label}.")
 
 
 def test_nothing_from_data_becomes_markup() -> None:
@@ -115,6 +153,19 @@ def test_what_a_short_word_leaves_out_stands_below() -> None:
     assert "[2] why: def" in text
     narrow = printed([Table([Column[str]("Row", lambda row: row[:1], fit=Fit(width=4)), column], ["abc"])], 30)
     assert "State: void [1]" in narrow
+
+
+def test_a_table_is_as_wide_as_the_terminal_where_its_words_need_that() -> None:
+    columns = (Column[str]("Why", lambda row: row, fit=Fit()), Column[str]("n", lambda row: "1", fit=Fit(width=3)))
+    table = Table(columns, ["word " * 40])
+
+    def lengths(width: int) -> list[int]:
+        return [len(line.rstrip()) for line in printed([table], width).splitlines() if "word" in line]
+
+    assert 90 < max(lengths(100)) <= 100
+    assert 130 < max(lengths(140)) <= 140
+    assert len(lengths(400)) == 1
+    assert max(map(len, map(str.rstrip, printed([table], 400).splitlines()))) < 220, "and no wider than its words"
 
 
 def test_a_comparison_is_made_once_for_all_formats(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.records.calibration import Bound, Calibration, Line
 from bench.report.machine import cores
-from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, Look, Paragraph, Table, Text
+from bench.report.model import Block, Bullets, Column, Document, FactList, Fit, Heading, Look, Paragraph, Table, Text
 
 _DIGITS = 3
 
@@ -74,8 +74,8 @@ def _blocks(calibration: Calibration) -> Iterable[Block]:
     )
     yield _table(calibration)
     yield Heading("What misses its target, and why")
-    missed = [f"**{line.title}**: {line.explanation}." for line in calibration.missed]
-    yield Bullets(missed) if missed else Paragraph("Every target was met.")
+    missed = [(line.title, f"{line.explanation}.") for line in calibration.missed]
+    yield FactList(missed) if missed else Paragraph("Every target was met.")
     yield Heading("How to read it")
     yield Bullets(_NOTES)
     yield Heading("Programs")

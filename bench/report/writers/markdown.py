@@ -1,5 +1,6 @@
-"""A document as Markdown: readable as text, rendered by any forge, and nothing in a cell can break it."""
+"""A document as Markdown: readable as text, rendered by any forge, and nothing that a user named becomes markup."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,21 +18,25 @@ from bench.report.model import (
     Text,
 )
 
+_CODE = re.compile(r"(`[^`]*`)")
+# What would be markup, and no more than that: underscores within a word and `<` before a number are none.
+_MARKUP = re.compile(r"[\\`*~$|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])")
+
 GENERATED = "<!-- Written by lockbench from recorded runs. Do not edit: it is rendered again. -->"
 
 
 def markdown(document: Document, generated: str = GENERATED) -> str:
     """The whole page; `generated` is the comment at its top, and may be empty."""
-    parts = (generated, f"# {document.title}", *map(_block, document.blocks))
+    parts = (generated, f"# {_safe(document.title)}", *map(_block, document.blocks))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _block(block: Block) -> str:
     match block:
         case Heading(words, level, about):
-            return f"{'#' * level} {words}" + (f": {about}" if about else "")
+            return _safe(f"{'#' * level} {words}" + (f": {about}" if about else ""))
         case Paragraph(words):
-            return words
+            return _safe(words)
         case FactList():
             return "\n".join(f"- **{name.words}:** {_safe(value)}" for name, value in block.texts)
         case Bullets(lines):
@@ -49,24 +54,34 @@ def _table(table: Table[Any]) -> str:
         return table.empty
     columns = table.page_columns
     rows = ([_cell(column, column.text(row)) for column in columns] for row in table.rows)
-    return markdown_table([_heading(column) for column in columns], rows)
+    return _lines([_heading(column) for column in columns], rows)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of words alone."""
-    lines = (header, ["---"] * len(header), *rows)
-    return "\n".join("| " + " | ".join(_safe(cell) for cell in row) + " |" for row in lines)
+    """A table of words of our own, which may be Markdown."""
+    return _lines(header, ([cell.replace("|", "\\|") for cell in row] for row in rows))
+
+
+def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows))
 
 
 def _heading(column: Column[Any]) -> str:
-    return f"{column.heading} ({', '.join(column.tags)})" if column.tags else column.heading
+    return _verbatim(f"{column.heading} ({', '.join(column.tags)})" if column.tags else column.heading)
 
 
 def _cell(column: Column[Any], text: Text) -> str:
-    words = f"**{text.words}**" if column.strong and (text.measured or text.look) else text.words
-    return words + (f" ({text.below})" if text.below else "") + "".join(f" [{mark}]" for mark in text.marks)
+    words = _verbatim(text.words)
+    told = f"**{words}**" if column.strong and (text.measured or text.look) else words
+    return told + (f" ({_verbatim(text.below)})" if text.below else "") + "".join(f" [{mark}]" for mark in text.marks)
 
 
 def _safe(words: str) -> str:
-    """A pipe would end a cell; a line break would end the table."""
-    return " ".join(words.replace("|", "\\|").split("\n"))
+    """Running text, in which what stands between backticks is a name. A pipe would end a cell even there."""
+    parts = _CODE.split(" ".join(words.split("\n")))
+    return "".join(part.replace("|", "\\|") if number % 2 else _verbatim(part) for number, part in enumerate(parts))
+
+
+def _verbatim(words: str) -> str:
+    """Nothing in it is markup. A line break would end a table."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(words.split("\n")))
