@@ -8,7 +8,7 @@ from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us
 from bench.report import formats
 from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
-from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column
+from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column, tried_in
 
 _TITLE = "What an acquire needs, and what the servers time themselves"
 _EXPLANATION = (
@@ -27,8 +27,9 @@ _COLUMNS: Sequence[Column[LongRow]] = (
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """The section, one line a row of the comparison."""
-    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, comparison.rows))
+    """The section, one line a row of the comparison; none where no row has any of it."""
+    table = Table(_COLUMNS, comparison.rows)
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), table) if tried_in(table) else ()
 
 
 def costs_of(cell: Cell | None, evidence: Evidence) -> Costs:

@@ -37,8 +37,9 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     )
     yield _words(evidence, "pause_safety", "Safe when the holder pauses", "", pause_safety(evidence, notes))
     yield _words(evidence, "clock_skew", "Sensitive to clocks", "", clock_sensitivity(evidence, notes))
-    yield _words(evidence, "consensus", "Consensus required", "what had to agree here", _quorum(evidence))
-    yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", _servers(evidence))
+    quorum, servers = _quorum(evidence), _servers(evidence)
+    yield _words(evidence, "consensus", "Consensus required", "what had to agree here", quorum, of_runs=False)
+    yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", servers, of_runs=False)
     means = one("contended", "acquire_us_mean", _contended)
     contended = {system: Pair(NOTHING, means(system)) for system in evidence.headline}
     yield Property("contention", "Under contention", "mean acquire in ms, waiting included", contended)
@@ -48,10 +49,12 @@ def _numbers(evidence: Evidence, metric: str, measured: Callable[[str], Text]) -
     return {name: Pair(claimed_number(evidence, name, metric), measured(name)) for name in evidence.headline}
 
 
-def _words(evidence: Evidence, key: str, title: str, detail: str, measured: Callable[[str], Text]) -> Property:
+def _words(
+    evidence: Evidence, key: str, title: str, detail: str, measured: Callable[[str], Text], *, of_runs: bool = True
+) -> Property:
     claimed = {cell.system: cell.claimed for cell in evidence.seed_table if cell.property == key}
     pairs = {system: Pair(claimed.get(system, NOTHING), measured(system)) for system in evidence.headline}
-    return Property(key, title, detail, pairs)
+    return Property(key, title, detail, pairs, of_runs)
 
 
 def _of_one(cells: tuple[Cell, ...], metric: str, notes: Footnotes, words: Callable[[Cell, Estimate], str]) -> Text:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Cell
 from bench.report import formats
-from bench.report.model import Column, Fit, Row, Text
+from bench.report.model import Column, Fit, Row, Table, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Property:
     title: str
     detail: str  # unit and how it was measured
     pairs: Mapping[str, Pair]
+    of_runs: bool = True  # False: any run tells it, whatever its clients did
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,19 @@ def system_column(of: Callable[[Row], LongRow]) -> Column[Row]:
 
 
 ABSENT = Text(NOT_MEASURED, measured=False)
+_UNTRIED = (ABSENT.words, formats.NOTHING)
+
+
+def tried(texts: Iterable[Text]) -> bool:
+    """Was what one of these cells is about measured at all? Then it has a number, or says why it has none."""
+    return any(text.measured or (text.measured is False and text.words not in _UNTRIED) for text in texts)
+
+
+def tried_in(table: Table[Any]) -> bool:
+    """The same of all cells of a table."""
+    return tried(column.text(row) for row in table.rows for column in table.columns)
+
+
 NOTE_WORDS = 20  # at most: a note that is longer is not read
 UNLIKE = Text("unlike runs, not pooled: see the long form", measured=False)
 

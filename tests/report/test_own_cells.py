@@ -22,7 +22,7 @@ from bench.report.documents.comparison import comparison_document, numbers_block
 from bench.report.documents.results import page_document
 from bench.report.export import write_evidence
 from bench.report.figures import ALL
-from bench.report.model import Block, Text
+from bench.report.model import Block, Figure, Heading, Text
 from bench.report.tidy import cells_csv, comparison_csv, runs_csv
 from bench.report.workloads_table import workloads_table
 from bench.report.writers.html import html_page
@@ -139,6 +139,27 @@ def test_a_campaign_of_the_users_cells_alone_shows_a_table_of_them(
         assert "Claimed beside measured" not in told
         assert all(title in told for title in OWN.values())
     assert build_comparison(evidence).rows[0].runs_per_cell == "2"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_page_has_no_table_in_which_nothing_could_be_measured(tmp_path: Path, own: bool) -> None:
+    """Of a user's own cells, and of a workload that the first tables are not about."""
+    if own:
+        evidence = campaign(tmp_path, usual=False, own=True)
+    else:
+        like = campaigns.plans(("redis", "etcd"), ("contended",), 2)
+        plans = [
+            one.model_copy(update={"workload": one.workload.model_copy(update={"name": "hot-cold"})}) for one in like
+        ]
+        folder = campaigns.start(tmp_path, plans)
+        for plan, one in zip(plans, like, strict=True):
+            campaigns.add_run(folder, plan, campaigns.measured(one, campaigns.SHAPES[one.system]))
+        evidence = Evidence.load(folder)
+    document = page_document(evidence, [draw(evidence) for draw in ALL])
+    assert not [block for block in document.blocks if isinstance(block, Figure)]
+    assert next(block.words for block in document.blocks if isinstance(block, Heading)) == "Every workload"
+    for told in (shown(terminal_blocks(evidence)), html_page(document), markdown(comparison_document(evidence))):
+        assert "not measured" not in told
 
 
 def test_a_campaign_of_the_users_cells_alone_judges_no_claim_and_can_be_exported(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from bench.report.model import (
     Table,
     Text,
 )
-from bench.report.table_model import Comparison, LongRow, Property, SystemColumn, system_column
+from bench.report.table_model import Comparison, LongRow, Property, SystemColumn, system_column, tried, tried_in
 
 TITLE = "Distributed locks: claimed and measured"
 
@@ -90,7 +90,7 @@ class _GlanceRow:
 
 
 def _glance(comparison: Comparison) -> Iterable[Block]:
-    if not comparison.columns:
+    if not tried(pair.measured for one in comparison.properties if one.of_runs for pair in one.pairs.values()):
         return
     yield Heading("At a glance")
     yield Paragraph(comparison.twice)
@@ -169,8 +169,10 @@ _SETTINGS: Sequence[Column[LongRow]] = (
 
 
 def _numbers(comparison: Comparison) -> Iterable[Block]:
-    yield Heading("Claimed beside measured, with bounds")
-    yield Table(_NUMBERS, comparison.rows)
+    table = Table(_NUMBERS, comparison.rows)
+    if tried_in(table):
+        yield Heading("Claimed beside measured, with bounds")
+        yield table
 
 
 def _settings(comparison: Comparison) -> Iterable[Block]:

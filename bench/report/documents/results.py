@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bench.analysis.evidence import Evidence
+from bench.report.claims_table import verdict_rows
 from bench.report.documents.claims import claims_blocks
 from bench.report.documents.comparison import comparison_blocks, comparison_document
 from bench.report.documents.hazards import hazard_blocks, verdict_blocks
@@ -13,11 +14,12 @@ from bench.report.model import Block, Bullets, Document, Figure, Heading, Pictur
 
 def page_document(evidence: Evidence, drawings: Sequence[Picture], under_faults: Sequence[Picture] = ()) -> Document:
     """The comparison with its figures and the verdicts; `under_faults` are the drawings of a hazard campaign."""
-    inserted: list[Block] = [Figure(drawing) for drawing in drawings]
+    inserted: list[Block] = [Figure(drawing) for drawing in drawings if drawing.runs]
     if evidence.hazards is not None:
         inserted += [Heading("Under faults"), *verdict_blocks(evidence.hazards)]
         inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
-    inserted += [Heading("What becomes of the claims"), *claims_blocks(evidence)]
+    if verdict_rows(evidence):
+        inserted += [Heading("What becomes of the claims"), *claims_blocks(evidence)]
     return comparison_document(evidence, inserted)
 
 
