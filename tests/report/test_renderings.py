@@ -123,7 +123,7 @@ def test_what_a_server_said_cannot_become_markup(barren: Evidence) -> None:
     assert "<b>port</b>" not in text
     assert "<i>servers" not in text
     assert "&lt;b&gt;port&lt;/b&gt;" in text
-    assert "port</b> 1 \\| is taken" in markdown(comparison_document(barren))
+    assert "port\\</b> 1 \\| is taken" in markdown(comparison_document(barren))
 
 
 def test_notebook_tables_show_as_html_and_as_text(evidence: Evidence) -> None:
