@@ -23,9 +23,11 @@ MEANINGS: Mapping[HazardVerdict, str] = {
 }
 NOT_SEEN = "not seen"  # instead of `safe`, where so few runs looked that the word would promise too much
 HELD = "fence held so far"  # instead of `safe only with fencing`, for the same reason
+IN_ONE_RUN = "seen in one run"  # instead of `unsafe`: no verdict comes from one run
 FEW_MEANINGS = {
     NOT_SEEN: "never observed, but in too few runs to call it safe",
     HELD: "two clients held the lock; a fence refused every late write, in too few runs to rely on it",
+    IN_ONE_RUN: "the harm was observed, but only one run could have shown it",
 }
 COUNTED = "Counts are trials that showed the harm, of those that could have."
 
@@ -69,7 +71,9 @@ def word_of(one: FaultVerdict) -> str:
 
 
 def shown_word(counted: Exposed) -> str:
-    """The verdict of these trials; one that rests on what was never seen takes runs enough."""
+    """The verdict of these trials; one that rests on what was never seen takes runs enough, any other takes two."""
+    if counted.of_one_run:
+        return IN_ONE_RUN
     if not counted.few:
         return str(counted.verdict)
     return NOT_SEEN if counted.verdict is HazardVerdict.SAFE else HELD

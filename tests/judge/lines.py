@@ -12,7 +12,7 @@ from tests.judge.records import Run, Trial
 
 SAFE, FENCED, UNSAFE, UNAVAILABLE = "safe", "safe only with fencing", "unsafe", "unavailable"
 CONTROL = "nothing done"
-NOT_MEASURED, NOT_SEEN, HELD = "not measured", "not seen", "fence held so far"
+NOT_MEASURED, NOT_SEEN, HELD, ONCE = "not measured", "not seen", "fence held so far", "seen in one run"
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,11 @@ class Tally:
 
     @cached_property
     def shown_word(self) -> str:
-        """The same as it is printed: what rests on a nought from too few runs is called neither safe nor fenced."""
+        """The same as it is printed. A nought from too few runs makes nothing safe, nor fenced, and one run nothing
+        unsafe."""
         behind = self.shown if self.shown.of else self.nobody
+        if self.word == UNSAFE and len((self.shown if self.shown.seen else self.outside).runs) == 1:
+            return ONCE
         if self.word == FENCED and self.late_accepted(True).too_few:
             return HELD
         return NOT_SEEN if self.word == SAFE and behind.too_few else self.word

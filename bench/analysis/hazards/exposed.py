@@ -74,6 +74,12 @@ class Exposed:
         return self.verdict is HazardVerdict.SAFE and (self.shown if self.shown.of else self.unavailable).few
 
     @property
+    def of_one_run(self) -> bool:
+        """Is it one run alone that `unsafe` rests on? Its harm can happen; a verdict takes another run."""
+        count = self.shown if self.shown.seen else self.outside
+        return self.verdict is HazardVerdict.UNSAFE and len(count.runs) == 1
+
+    @property
     def ahead(self) -> str:
         """Of late writes that a fence could not see yet, whichever trial they came in; "" where there were none."""
         return ahead_words((*self.rows, *self.others))

@@ -16,6 +16,7 @@ from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_wor
 from bench.report.hazard_verdicts import (
     COUNTED,
     HELD,
+    IN_ONE_RUN,
     Matrix,
     count_words,
     hazard_facts,
@@ -49,6 +50,7 @@ _LOOKS = {
     str(HazardVerdict.SAFE): Look.HOLDS,
     str(HazardVerdict.WITH_FENCING): Look.CONDITION,
     str(HazardVerdict.UNSAFE): Look.FAILS,
+    IN_ONE_RUN: Look.FAILS,
     str(HazardVerdict.UNAVAILABLE): Look.UNAVAILABLE,
     str(TokenVerdict.RISES): Look.HOLDS,
     str(TokenVerdict.LIES): Look.FAILS,

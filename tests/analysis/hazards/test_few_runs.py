@@ -121,6 +121,13 @@ def test_the_limit_of_a_node_is_not_judged_from_one_run() -> None:
     assert judged("C59", records.often("nodes-down", "redlock", *hanging, repetitions=1)) is Verdict.CANNOT_SAY
 
 
+@pytest.mark.parametrize(("repetitions", "word"), [(1, "seen in one run"), (2, "unsafe")])
+def test_harm_is_no_verdict_until_another_run_could_have_shown_it(repetitions: int, word: str) -> None:
+    harm = [two_holders(False, token=False)] * 5
+    (found,) = fault_verdicts(records.often("gc-pause", "redlock", *harm, repetitions=repetitions))
+    assert word_of(found) == word
+
+
 def test_one_refused_late_write_is_no_safety_with_fencing() -> None:
     (once,) = fault_verdicts(records.often("gc-pause", "redis", two_holders(False), two_holders(True), repetitions=1))
     assert word_of(once) != "safe only with fencing"
