@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import acquire_parts
-from bench.analysis.names import headline
+from bench.analysis.names import headline, title
 from bench.analysis.places import reference_campaign
 from bench.analysis.quantiles import highest_fraction
 from bench.records.histogram import LatencyHistogram
@@ -158,7 +158,14 @@ def test_parts_beyond_the_median_are_told_in_the_caption(evidence: Evidence) -> 
         parts = acquire_parts(cell, evidence.environment)
         assert not isinstance(parts, Absent)
         beyond = drawing.caption.partition("A bar beyond 100 % (")[2].partition(")")[0]
-        assert (f"{cell.system} by " in beyond) == (parts.excess_us > 0.0)
+        assert (f"{title(cell.system)} by " in beyond) == (parts.excess_us > 0.0)
+
+
+def test_captions_call_systems_by_their_titles(evidence: Evidence) -> None:
+    for one in (evidence, Evidence.load(reference_campaign())):
+        for draw, name in itertools.product(ALL, one.systems):
+            if name not in title(name):
+                assert not re.search(rf"(?<![\w-]){name}(?![\w-])", draw(one).caption), name
 
 
 def test_a_campaign_of_before_the_views_says_so_instead_of_drawing(tmp_path: Path) -> None:

@@ -267,12 +267,16 @@ def _peers(rows: Sequence[_Row]) -> str:
 
 
 def _silent(rows: Sequence[_Row]) -> str:
-    return ", ".join(dict.fromkeys(row.cell.system for row in rows if row.parts.server_us is None)) or "nobody"
+    return _titles(row for row in rows if row.parts.server_us is None) or "nobody"
 
 
 def _named(rows: Iterable[_Row]) -> str:
-    found = dict.fromkeys(row.cell.system for row in rows)
-    return f" ({', '.join(found)})" if found else ""
+    found = _titles(rows)
+    return f" ({found})" if found else ""
+
+
+def _titles(rows: Iterable[_Row]) -> str:
+    return "; ".join(dict.fromkeys(names.title(row.cell.system) for row in rows))  # some have a comma
 
 
 def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
@@ -292,7 +296,7 @@ def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:
     beyond = [row for row in rows if row.parts.excess_us > 0.0]
     if not beyond:
         return []
-    told = ", ".join(
-        f"{row.cell.system} by {formats.significant(row.percent(row.parts.excess_us))} %" for row in beyond
+    told = "; ".join(
+        f"{names.title(row.cell.system)} by {formats.significant(row.percent(row.parts.excess_us))} %" for row in beyond
     )
     return [f"A bar beyond 100 % ({told}) has parts that overlap, or means above the median; nothing is cut to fit."]
