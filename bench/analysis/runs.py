@@ -97,10 +97,7 @@ class RunRow:
 
 def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
     """Every run that was started, in planned order. Raises StoreError for a damaged file."""
-    runs = tuple(folder.runs())
-    for run in runs:
-        require_whole(run.events_path)
-    return tuple(map(_row, runs))
+    return tuple(_row(run) for run in folder.runs())
 
 
 def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:
@@ -126,6 +123,7 @@ def _row(run: RunFolder) -> RunRow:
         failed = run.failed
         return _unmeasured(plan, state, f"failed ({failed.phase})", failed.reason)
     measured = run.measured
+    require_whole(run.events_path)
     passed: tuple[str, ...] = ()
     from_events: Mapping[str, float] = {}
     failures: tuple[FailedCheck, ...] = ()

@@ -83,6 +83,14 @@ def test_what_was_changed_is_read_or_told(folders: dict[str, CampaignFolder], ki
         assert not told or (told.startswith(begins) and told.endswith(remedy))
 
 
+def test_a_run_that_was_interrupted_as_it_wrote_them_stops_no_report(tmp_path: Path) -> None:
+    plans = campaigns.plans(("redis",), ("uncontended",), 1)
+    folder = campaigns.start(tmp_path, plans)
+    campaigns.add_run(folder, plans[0], None)
+    next(folder.runs()).events_path.write_bytes(b"PAR1 and no more")
+    assert [row.void_cause for row in run_rows(folder)] == ["interrupted"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_events_that_were_left_out_are_not_missed_by_a_report(folders: dict[str, CampaignFolder], kind: str) -> None:
     _, file, _ = of_first(folders[kind], kind)
