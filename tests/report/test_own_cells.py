@@ -160,6 +160,7 @@ def test_a_page_has_no_table_in_which_nothing_could_be_measured(tmp_path: Path, 
     assert next(block.words for block in document.blocks if isinstance(block, Heading)) == "Every workload"
     for told in (shown(terminal_blocks(evidence)), html_page(document), markdown(comparison_document(evidence))):
         assert "not measured" not in told
+        assert "Every workload" in told
 
 
 def test_a_campaign_of_the_users_cells_alone_judges_no_claim_and_can_be_exported(tmp_path: Path) -> None:

@@ -62,10 +62,10 @@ def terminal_blocks(evidence: Evidence) -> tuple[Block, ...]:
 
 
 def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
-    """The numbers alone with their notes, for the end of a campaign; with cells of the user's own, every cell."""
+    """The numbers alone with their notes, for the end of a campaign; every cell where there are others than these."""
     comparison = build_comparison(evidence)
     numbers = () if comparison.only_own else tuple(_numbers(comparison))
-    every = workloads_table.blocks(comparison) if comparison.has_own else ()
+    every = workloads_table.blocks(comparison) if comparison.has_own or not numbers else ()
     return (*numbers, *every, *_notes(comparison))
 
 
