@@ -30,6 +30,10 @@ class StandingClock:
         raise AssertionError("the etcd adapter does not sleep")
 
 
+class SilentWatch:
+    """In a script: a watch that ends by its own time, having said nothing."""
+
+
 class ScriptedCluster:
     """Gives its answers in order; an exception among them is raised. `asked` holds each call's name and request."""
 
@@ -38,6 +42,7 @@ class ScriptedCluster:
     def __init__(self, *answers: Any) -> None:
         self._answers = list(answers)
         self.asked: list[tuple[str, Any]] = []
+        self.watched_ms: list[float] = []
 
     def call(self, name: str, request: Any, timeout_ms: float | None = None, patient: bool = False) -> Any:
         self.asked.append((name, request))
@@ -50,7 +55,9 @@ class ScriptedCluster:
 
     @contextmanager
     def stream(self, name: str, requests: Any, timeout_ms: float) -> Iterator[Any]:
-        yield iter([self.call(name, requests)])
+        self.watched_ms.append(timeout_ms)
+        answer = self.call(name, requests)
+        yield iter([] if isinstance(answer, SilentWatch) else [answer])
 
     @property
     def address(self) -> tuple[str, int]:

@@ -102,6 +102,13 @@ def test_the_watch_of_the_predecessor_and_of_ourselves_begins_right_after_the_lo
     assert all(list(watch.filters) == [etcdrpc.WatchCreateRequest.NOPUT] for watch in watches)
 
 
+def test_the_watch_of_a_herd_covers_the_queue_and_no_other_from_the_same_revision_on() -> None:
+    (request,) = messages.herd_requests(ENTRY, Place(40, b"p", 60))
+    watch = request.create_request
+    assert (watch.key, watch.range_end, watch.start_revision) == (ENTRY.queue, ENTRY.queue_end, 61)
+    assert list(watch.filters) == [etcdrpc.WatchCreateRequest.NOPUT]
+
+
 def test_a_delete_names_the_revision() -> None:
     request = messages.delete_request(ENTRY, 40)
     assert request.compare[0].create_revision == 40

@@ -14,6 +14,7 @@ from bench.systems.etcd.turn import Turn
 from tests.unit.etcd_scripted import (
     LOST_REPLY,
     ScriptedCluster,
+    SilentWatch,
     StandingClock,
     failure,
     range_answer,
@@ -97,6 +98,28 @@ def test_a_deleted_predecessor_is_not_yet_a_turn() -> None:
     clock = StandingClock()
     turn = _turn(DELETED, STILL_SECOND, DELETED, NOW_FIRST, clock=clock)
     assert turn.wait(QUEUED, _until_ns(clock, 1_000)) == Place(40, None, 60)
+
+
+def test_a_waiter_in_a_herd_is_woken_by_any_who_leaves_and_watches_from_its_own_look_on() -> None:
+    clock = StandingClock()
+    turn = _turn(DELETED, STILL_SECOND, DELETED, NOW_FIRST, clock=clock)
+    assert turn.wait(QUEUED, _until_ns(clock, 1_000), herd=True) == Place(40, None, 60)
+    asked = turn.cluster.asked  # type: ignore[attr-defined]
+    watched = [requests for name, requests in asked if name == "watch"]
+    assert [len(requests) for requests in watched] == [1, 1]
+    keys = [(one.create_request.key, one.create_request.start_revision) for (one,) in watched]
+    assert keys == [(ENTRY.queue, QUEUED.revision + 1), (ENTRY.queue, 61)]
+
+
+@pytest.mark.parametrize("herd", [False, True])
+def test_a_watch_that_says_nothing_is_looked_after_when_the_lease_could_end(herd: bool) -> None:
+    """Its event is lost, and the connection lives: the keepalives go on, and say nothing of it."""
+    clock = StandingClock()
+    nothing = SilentWatch()
+    turn = _turn(nothing, NOW_FIRST, clock=clock)
+    left_ms = (turn.session.deadline_ns - clock.monotonic_ns()) / NS_PER_MS
+    assert turn.wait(QUEUED, _until_ns(clock, 60_000), herd=herd) == Place(40, None, 60)
+    assert turn.cluster.watched_ms == [left_ms]  # type: ignore[attr-defined]
 
 
 def test_a_waiter_whose_lease_ended_does_not_hold() -> None:

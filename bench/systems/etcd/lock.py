@@ -47,7 +47,7 @@ class EtcdLock(ApartClient):
         durability="on a majority's disks before the answer (fdatasync of the write-ahead log)",
         nodes=3,
         quorum=2,
-        wait_strategies=("try", "watch"),
+        wait_strategies=("try", "watch", "herd"),
         # One transaction writes our key and reads the queue: one trip, as the release.
         # Raft: the leader sends the entry to its followers while it flushes its own log, and one follower's flush and
         # answer make the majority: one trip between servers, one flush. That is a client of the leader; through a
@@ -92,7 +92,7 @@ class EtcdLock(ApartClient):
         try:
             place = turn.join(only_if_free=wait.strategy == "try")
             if isinstance(place, Place):
-                place = turn.wait(place, until_ns)
+                place = turn.wait(place, until_ns, herd=wait.strategy == "herd")
             if isinstance(place, Refusal):
                 return place
             # etcd may have answered long after this client had to give the lease up, or after nobody waits any more.

@@ -88,16 +88,21 @@ def watch_requests(entry: Entry, place: Place) -> tuple[Any, Any]:
     return _deleted(place.predecessor, place.revision + 1), _deleted(entry.key, place.revision + 1)
 
 
+def herd_requests(entry: Entry, place: Place) -> tuple[Any]:
+    """Tell when any key of the queue is deleted, from the same revision on. Our own is one of them."""
+    return (_deleted(entry.queue, place.revision + 1, entry.queue_end),)
+
+
 def delete_request(entry: Entry, create_revision: int) -> Any:
     """Delete our key if it is the one of this create revision."""
     ours = _created(entry.key, etcdrpc.Compare.EQUAL, create_revision)
     return etcdrpc.TxnRequest(compare=[ours], success=[_delete(entry)])
 
 
-def _deleted(key: bytes | None, since: int) -> Any:
+def _deleted(key: bytes | None, since: int, range_end: bytes = b"") -> Any:
     return etcdrpc.WatchRequest(
         create_request=etcdrpc.WatchCreateRequest(
-            key=key, start_revision=since, filters=[etcdrpc.WatchCreateRequest.NOPUT]
+            key=key, range_end=range_end, start_revision=since, filters=[etcdrpc.WatchCreateRequest.NOPUT]
         )
     )
 

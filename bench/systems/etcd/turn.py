@@ -35,8 +35,11 @@ class Turn:
             return Refusal(Outcome.ERROR, str(failed)) if failed.refused else self._settle(failed)
         return place or Refusal(Outcome.BUSY, "held by another")
 
-    def wait(self, place: Place, until_ns: int) -> Place | Refusal:
-        """Stay until first, or until the client's monotonic clock reads `until_ns`."""
+    def wait(self, place: Place, until_ns: int, herd: bool = False) -> Place | Refusal:
+        """Stay until first, or until the client's monotonic clock reads `until_ns`.
+
+        In a `herd` it is woken by whoever leaves the queue, and not by the predecessor alone.
+        """
         may_break = len(self.cluster.addresses)  # a watch that ends with its member is resumed at the next one
         while place.predecessor is not None:
             reason = self.session.ended()
@@ -47,7 +50,7 @@ class Turn:
             if self.session.now_ns() >= until_ns:
                 return self.leave(place, Outcome.TIMEOUT, "held by another until the timeout")
             try:
-                self._watch(place, until_ns)
+                self._watch(place, until_ns, herd)
                 may_break = len(self.cluster.addresses)
             except CallFailed as broken:
                 may_break -= 1
@@ -127,14 +130,15 @@ class Turn:
     def _look(self, create_revision: int) -> object:
         return self.cluster.call("txn", messages.look_request(self.entry, create_revision))
 
-    def _watch(self, place: Place, until_ns: int) -> None:
-        """Until the predecessor's key or our own is deleted, time is up, or the session's lease may have run out.
+    def _watch(self, place: Place, until_ns: int, herd: bool) -> None:
+        """Until the predecessor's key or our own is deleted (in a herd: any of the queue), time is up, or the session's
+        lease may have run out.
 
         The last bounds it by the TTL: a watch that went silent with its member is looked after that often. Where the
         keepalives are not answered either, it ends with the first that failed.
         """
         wait_ms = (min(until_ns, self.session.deadline_ns) - self.session.now_ns()) / NS_PER_MS
-        requests = messages.watch_requests(self.entry, place)
+        requests = (messages.herd_requests if herd else messages.watch_requests)(self.entry, place)
         with self.cluster.stream("watch", requests, max(wait_ms, 0)) as answers:
             self.cut.waiting = answers
             while self.cut.reason is None:
