@@ -24,7 +24,7 @@ from bench.systems.zookeeper.lock import ZooKeeperLock
 pytestmark = pytest.mark.servers
 ZOOKEEPER = SYSTEMS["zookeeper"]
 TTL_MS = 4_000
-TRY, WATCH = Wait("try"), Wait("watch")
+TRY, WATCH, HERD = Wait("try"), Wait("watch"), Wait("herd")
 SOON_MS = 5_000
 
 
@@ -134,9 +134,10 @@ def test_a_lock_that_an_exception_left_locked_holds_up_neither_close_nor_exit(
     take(opened("n"), key, TRY)  # and what it held is free: its session was ended
 
 
+@pytest.mark.parametrize("wait", [WATCH, HERD], ids=str)
 @pytest.mark.parametrize("whose", ["own", "own and the parent"])
 def test_a_waiter_whose_entry_is_deleted_is_told_at_once(
-    opened: Callable[..., LockClient], key: str, whose: str
+    opened: Callable[..., LockClient], key: str, whose: str, wait: Wait
 ) -> None:
     holder, waiter = opened("h"), opened("w")
     take(holder, key)
@@ -153,11 +154,62 @@ def test_a_waiter_whose_entry_is_deleted_is_told_at_once(
     thread = threading.Thread(target=delete)
     thread.start()
     began = time.monotonic()
-    answer = waiter.acquire(key, TTL_MS, 8_000, WATCH)
+    answer = waiter.acquire(key, TTL_MS, 8_000, wait)
     thread.join()
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < TTL_MS / 1e3  # by the event, and not by the waiter's own look
     assert isinstance(answer, Refusal)
     assert (answer.outcome, answer.reason) == (Outcome.LOST, "somebody deleted our node in the queue")
+
+
+def test_a_herd_sleeps_through_no_release(opened: Callable[..., LockClient], key: str) -> None:
+    """The release falls before, between and after the requests of the waiter's set-up."""
+    clients = [opened("a"), opened("b")]
+    grant = take(clients[0], key)
+    for turn in range(60):
+        holder, waiter = clients[turn % 2], clients[(turn + 1) % 2]
+        pause = threading.Timer(turn % 20 * 0.25 / 1e3, holder.release, [grant])
+        began = time.monotonic()
+        pause.start()
+        grant = take(waiter, key, HERD, 10_000)
+        assert time.monotonic() - began < TTL_MS / 1e3, f"hand-off {turn} came by the waiter's own look"
+        pause.join()
+
+
+def test_a_herd_leaves_no_watch(opened: Callable[..., LockClient], key: str) -> None:
+    """Our own leaving uses it up, whether we timed out, held at once or held after a wait."""
+    holder, waiter = opened("h"), opened("w")
+    assert isinstance(waiter, ZooKeeperLock)
+    grant = take(holder, key)
+    timed_out = waiter.acquire(key, TTL_MS, 50, HERD)
+    assert isinstance(timed_out, Refusal)
+    assert timed_out.outcome is Outcome.TIMEOUT
+    free = threading.Timer(0.05, holder.release, [grant])
+    free.start()
+    assert waiter.release(take(waiter, key, HERD, 3_000)) is RELEASED
+    free.join()
+    assert waiter.release(take(waiter, key, HERD)) is RELEASED
+    kazoo = waiter._session.kazoo
+    watched = lambda: [path for path in [*kazoo._child_watchers, *kazoo._data_watchers] if key in path]  # noqa: E731
+    eventually(lambda: not watched(), SOON_MS, "a watch stayed")
+
+
+@pytest.mark.parametrize("wait", [WATCH, HERD], ids=str)
+def test_a_waiter_whose_event_is_lost_looks_once_a_session_timeout(
+    opened: Callable[..., LockClient], key: str, endpoint: Endpoint, wait: Wait
+) -> None:
+    waiter = ZooKeeperLock.open(endpoint, ClientOptions(client="w", ttl_ms=1_000))
+    holder = opened("h")
+    grant = take(holder, key)
+    waiter._contenders._wake = lambda _: None  # type: ignore[method-assign]
+    free = threading.Timer(0.2, holder.release, [grant])
+    free.start()
+    began = time.monotonic()
+    answer = waiter.acquire(key, 1_000, 10_000, wait)
+    took_s = time.monotonic() - began
+    free.join()
+    waiter.close()
+    assert isinstance(answer, Grant)
+    assert 0.9 < took_s < 3.0
 
 
 def test_an_end_of_the_session_is_told_as_that(opened: Callable[..., LockClient], key: str, endpoint: Endpoint) -> None:

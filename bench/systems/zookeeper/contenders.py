@@ -38,14 +38,19 @@ class Contenders:
         self._orphans: set[tuple[str, str]] = set()  # parent and prefix of nodes of ours that may still be there
         self._kazoo.add_listener(self._state_changed)
 
-    def enqueue(self, parent: str, prefix: str) -> tuple[Place, list[str]]:
-        """Create our node, then read the queue: both in one latency, since a session's requests keep their order."""
-        broken = False
+    def enqueue(self, parent: str, prefix: str, herd: bool = False) -> tuple[Place, list[str]]:
+        """Create our node, then read the queue: both in one latency, since a session's requests keep their order.
+
+        In a `herd` the read watches as well, for `wait_in_herd`.
+        """
+        broken, watch = False, self._wake if herd else None
         while True:
+            if herd:
+                self._moved.clear()
             created = self._kazoo.create_async(
                 f"{parent}/{prefix}", b"", ephemeral=True, sequence=True, include_data=True
             )
-            listed = self._kazoo.get_children_async(parent)
+            listed = self._kazoo.get_children_async(parent, watch=watch)
             try:
                 path, stat = self._session.answer(created)
                 names = self._session.answer(listed)
@@ -78,11 +83,8 @@ class Contenders:
         stat = self._session.ask(lambda: self._kazoo.exists_async(f"{parent}/{name}")) if name else None
         if name is None or stat is None:
             return None
+        self._moved.set()  # nothing watches since this read: a waiter in a herd looks again at once
         return Place(parent, name, stat.czxid, stat.ephemeralOwner), names
-
-    def read(self, parent: str, patience_s: float) -> list[str]:
-        names: list[str] = self._session.ask(lambda: self._kazoo.get_children_async(parent), patience_s)
-        return names
 
     def read_synced(self, parent: str) -> list[str]:
         """The queue as the leader has it, after everything this session sent before, also through another server."""
@@ -101,17 +103,32 @@ class Contenders:
 
         return self._session.ask(send)
 
-    def wait_behind(self, own: str, ahead: str, seconds: float) -> None:
-        """Wait until the node `ahead` is gone, or our `own` (somebody deleted it: no use in waiting), or the connection
-        breaks, or `seconds` are over. May return early.
+    def wait_behind(self, place: Place, ahead: str, seconds: float) -> list[str]:
+        """Wait until the node `ahead` is gone, or our own (somebody deleted it: no use in waiting), or the connection
+        breaks, or `seconds` are over. May end early. Then the queue.
         """
+        self._wait_for_one_of((place.path, f"{place.parent}/{ahead}"), seconds)
+        names: list[str] = self._session.ask(lambda: self._kazoo.get_children_async(place.parent), seconds)
+        return names
+
+    def wait_in_herd(self, parent: str, seconds: float) -> list[str]:
+        """Wait until anyone has joined or left the queue since it was read, or as above. Then the queue, watched again.
+
+        Reading and watching are one request, so nothing falls in between.
+        """
+        self._wait_until_moved(seconds)
+        self._moved.clear()
+        names: list[str] = self._session.ask(lambda: self._kazoo.get_children_async(parent, watch=self._wake), seconds)
+        return names
+
+    def _wait_for_one_of(self, paths: tuple[str, str], seconds: float) -> None:
         self._moved.clear()
         looks: list[Any] = []
 
         def send() -> Any:
             # A get: it sets no watch when the node is gone already, where the watch of an exists would stay for ever.
             # And one method for all waits: kazoo keeps watchers in a set, so those of timed-out waits do not pile up.
-            looks[:] = [self._kazoo.get_async(path, watch=self._wake) for path in (own, ahead)]
+            looks[:] = [self._kazoo.get_async(path, watch=self._wake) for path in paths]
             return looks[-1]
 
         try:
@@ -119,7 +136,12 @@ class Contenders:
             looks[0].get()  # answered before the other one
         except NoNodeError:
             return
-        self._moved.wait(seconds)
+        self._wait_until_moved(seconds)
+
+    def _wait_until_moved(self, seconds: float) -> None:
+        """For a session's timeout at most: an event that the servers keep back, on a connection that lives, hangs
+        nobody."""
+        self._moved.wait(min(seconds, self._session.timeout_ms / 1e3))
 
     def delete(self, parent: str, prefix: str, name: str) -> bool:
         """Delete a node of ours. False: it was gone, and not by an earlier try of ours whose reply was lost.

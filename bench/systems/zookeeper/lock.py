@@ -1,4 +1,4 @@
-"""The ZooKeeper lock: a queue of ephemeral sequential nodes, each contender watching only the one before it."""
+"""The ZooKeeper lock: a queue of ephemeral sequential nodes, each contender watching the one before it, or all."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -41,7 +41,7 @@ class ZooKeeperLock(LockClient):
         durability="forced to disk by a majority before the answer",
         nodes=3,
         quorum=2,
-        wait_strategies=("try", "watch"),
+        wait_strategies=("try", "watch", "herd"),
         # Create and get_children travel together: one trip, one write; the read is answered after it, from memory.
         # Zab: the leader logs its proposal while the followers log theirs, and one follower's acknowledgement makes the
         # majority: one trip between servers, one flush. Through a follower it is one trip more, to the leader and back.
@@ -79,10 +79,10 @@ class ZooKeeperLock(LockClient):
         if not self._session.wait_connected(self.options.call_timeout_ms / 1e3):
             return Refusal(Outcome.ERROR, "not connected, and nothing was sent")
         owner, parent = self._next_owner(), parent_path(self._session.root, key)
-        prefix, name = node_prefix(owner), None
+        prefix, name, herd = node_prefix(owner), None, wait.strategy == "herd"
         self._begun = (parent, prefix)
         try:
-            place, names = self._contenders.enqueue(parent, prefix)
+            place, names = self._contenders.enqueue(parent, prefix, herd)
             name = place.name
             while name in names and (ahead := predecessor(names, name)):
                 left_s = (deadline_ns - self.clock.monotonic_ns()) / 1e9
@@ -90,8 +90,10 @@ class ZooKeeperLock(LockClient):
                     return self._refuse(parent, prefix, name, Outcome.BUSY, f"behind {ahead}")
                 if left_s <= 0:
                     return self._refuse(parent, prefix, name, Outcome.TIMEOUT, f"still behind {ahead}")
-                self._contenders.wait_behind(place.path, f"{parent}/{ahead}", left_s)
-                names = self._contenders.read(parent, left_s)
+                if herd:
+                    names = self._contenders.wait_in_herd(parent, left_s)
+                else:
+                    names = self._contenders.wait_behind(place, ahead, left_s)
         except SessionExpiredError as ended:
             return Refusal(Outcome.LOST, f"the session ended, and our place in the queue with it: {ended!r}")
         except Refused as told:
