@@ -9,9 +9,11 @@ from bench.systems.base import RELEASED, ClientOptions, Grant, Outcome, Refusal
 from bench.systems.postgres_row.lock import PostgresRowLock
 from bench.systems.postgres_row.session import SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
+from bench.systems.postgres_row.waiting import channel_of
 from bench.systems.wait import Wait
 
 TRY, BLOCK, POLL = Wait("try"), Wait("block"), Wait.parse("poll-10ms")
+NOTIFY = Wait.parse("notify-10ms")
 
 
 class FakeSession:
@@ -19,9 +21,18 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.standing = True
+        self.refuses: Exception | None = None  # a statement
 
     def alive(self) -> bool:
         return self.standing
+
+    @property
+    def closed(self) -> bool:
+        return not self.standing
+
+    def ask(self, sql: str, within_s: float) -> None:
+        if self.refuses is not None:
+            raise self.refuses
 
     def close(self) -> None:
         self.standing = False
@@ -51,7 +62,8 @@ class FakeTransaction:
     def prove(self) -> None:
         self._next()
 
-    def commit(self) -> None:
+    def commit(self, channel: str) -> None:
+        self.told = channel
         self._next()
 
     def standing(self) -> bool:
@@ -217,6 +229,29 @@ def test_a_holder_whose_connection_fell_is_told_and_sends_nothing() -> None:
     lock._transaction.session.close()
     assert lock.lost(grant) is not None
     assert refused_as(lock.release(grant)) is Outcome.LOST
+
+
+def test_only_a_grant_that_was_waited_for_by_notify_is_told_when_it_is_released() -> None:
+    for wait, channel in ((TRY, ""), (BLOCK, ""), (NOTIFY, channel_of("k"))):
+        lock = a_lock(5, None)
+        grant = lock.acquire("k", 1_000, 100, wait)
+        assert isinstance(grant, Grant)
+        assert lock.release(grant) is RELEASED
+        assert cast(FakeTransaction, lock._transaction).told == channel
+
+
+@pytest.mark.parametrize("trouble", [SessionLost("silence"), failure("53200")])
+@pytest.mark.parametrize(
+    ("reconnects", "outcome"), [((None,), Outcome.ERROR), ((ConnectionError("refused"),), Outcome.UNKNOWN)]
+)
+def test_a_subscription_that_failed_costs_the_session_so_none_is_left(
+    trouble: Exception, reconnects: tuple[ConnectionError | None, ...], outcome: Outcome
+) -> None:
+    lock = a_lock(None, reconnects=reconnects)
+    first = cast(FakeSession, lock._transaction.session)
+    first.refuses = trouble
+    assert refused_as(lock.acquire("k", 1_000, 100, NOTIFY)) is outcome
+    assert first.closed
 
 
 def test_a_closed_client_refuses() -> None:

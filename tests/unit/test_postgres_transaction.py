@@ -166,6 +166,22 @@ def test_a_commit_that_was_a_rollback_is_a_failure() -> None:
         transaction.commit()
 
 
+def test_a_release_that_is_told_is_one_round_trip_and_ends_the_subscription() -> None:
+    transaction, session = over([DONE, Answer(b"1")], [Answer(b""), DONE, Answer(tag=b"COMMIT")])
+    transaction.take("k", 0)
+    transaction.commit("lockbench_x")
+    assert session.sent[1:] == [[b"notify", b"unlisten", b"commit"]]
+
+
+def test_a_release_that_could_not_be_told_is_a_failure() -> None:
+    """The server skips what follows the failure, the COMMIT as well."""
+    skipped = Answer(failure="25P02")
+    transaction, _ = over([DONE, Answer(b"1")], [Answer(failure="42501"), skipped, skipped])
+    transaction.take("k", 0)
+    with pytest.raises(StatementFailed):
+        transaction.commit("lockbench_x")
+
+
 def test_a_release_asks_first_only_where_a_statement_was_run_meanwhile() -> None:
     granted, ended = [DONE, Answer(b"1")], [Answer(tag=b"COMMIT")]
     transaction, session = over(granted, ended, granted, [Answer(THIS_TRANSACTION)], ended, granted, [Answer(b"701")])

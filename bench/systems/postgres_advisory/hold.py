@@ -4,8 +4,8 @@ import time
 
 from bench.systems.postgres_advisory.numbers import number_of
 from bench.systems.postgres_row.session import Session, StatementFailed, failed
-from bench.systems.postgres_row.statements import COMMIT
-from bench.systems.postgres_row.transaction import LIMIT_MS_MAX, NotHeld, RowTransaction
+from bench.systems.postgres_row.statements import COMMIT, TELLING
+from bench.systems.postgres_row.transaction import LIMIT_MS_MAX, NotHeld, RowTransaction, telling
 
 # MATERIALIZED keeps the two steps apart: the number is locked first, and only then is the token drawn. The statement is
 # a transaction of its own, so a token that moved the sequence's log is on disk before this client is told of it.
@@ -24,6 +24,7 @@ STATEMENTS = {
     b"release": b"SELECT pg_catalog.pg_advisory_unlock($1), pg_catalog.pg_advisory_unlock_all()",
     b"release all": b"SELECT pg_catalog.pg_advisory_unlock_all()",
     b"commit": COMMIT.encode(),
+    **TELLING,
     b"prove": _HELD.encode(),
     b"limit": b"SELECT set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false)",
 }
@@ -65,15 +66,17 @@ class AdvisoryHold(RowTransaction):
         if not proof.ntuples:
             raise NotHeld("the session does not hold the lock any more: a statement of the holder's own let it go")
 
-    def commit(self) -> None:
+    def commit(self, channel: str = "") -> None:
         """Let the lock go, after a transaction that the holder left open: it may have taken the number as well, for
-        as long as it lasts. Raises NotHeld when the session had the lock no more."""
+        as long as it lasts. Then tell so in the channel, if any. Raises NotHeld when the session had the lock no more.
+        """
         left_open = ((b"commit", ()),) if self.session.in_transaction() else ()
-        *_, released = answers = self.session.call(*left_open, (b"release", (self._number,)), within_s=self._call_s)
+        letting_go = (*left_open, (b"release", (self._number,)), *telling(channel))
+        answers = self.session.call(*letting_go, within_s=self._call_s)
         for answer in answers:
             if failed(answer):
                 raise StatementFailed(answer)
-        if released.get_value(0, 0) != b"t":
+        if answers[len(left_open)].get_value(0, 0) != b"t":
             raise NotHeld("the session does not hold the lock any more: a statement of the holder's own let it go")
 
     def _limit(self, limit_ms: int) -> None:

@@ -5,15 +5,16 @@ transaction frees the row, whoever or whatever ends it: no clock is involved, an
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from bench.systems.base import RELEASED, Capabilities, Grant, LockClient, Outcome, Refusal, Released, ServerFacts
-from bench.systems.polling import ask_until
 from bench.systems.postgres_row import statements
 from bench.systems.postgres_row.connect import connect
 from bench.systems.postgres_row.facts import server_facts
 from bench.systems.postgres_row.session import Session, SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
+from bench.systems.postgres_row.waiting import NOTIFY, OWN_WAYS, channel_of, until_granted
 from bench.systems.wait import POLLING, Wait
 
 
@@ -32,7 +33,7 @@ class PostgresRowLock(LockClient):
         durability="each release is a commit, durable as fsync and synchronous_commit say",
         nodes=1,
         quorum=1,
-        wait_strategies=("try", *POLLING, "block"),
+        wait_strategies=("try", *POLLING, *OWN_WAYS),
         # BEGIN and the statement that takes the row travel together: one trip.
         # Taking the row and drawing the token write to the log, and nobody waits for it: the commit flushes both.
         acquire_durable_writes=0,
@@ -53,11 +54,16 @@ class PostgresRowLock(LockClient):
             raise RuntimeError("this session has its one grant: release it, or open a second client")
         if self._closed:
             return Refusal(Outcome.ERROR, "this client is closed")
-        block_ms = timeout_ms if wait.strategy == "block" else 0  # to block for 0 ms is to try
-        return ask_until(self.clock, wait, timeout_ms, lambda: self._ask(key, ttl_ms, block_ms))
+        channel = channel_of(key) if wait.strategy == NOTIFY else ""
+        ask, call_s = partial(self._ask, key, ttl_ms, channel), self.options.call_timeout_ms / 1000
+        try:
+            return until_granted(self.clock, wait, timeout_ms, ask, lambda: self._transaction.session, channel, call_s)
+        except (SessionLost, StatementFailed) as failed:
+            self._transaction.session.close()
+            return self._fate(str(failed))
 
-    def _ask(self, key: str, ttl_ms: int, block_ms: int) -> Grant | Refusal:
-        """One attempt, which waits on the server if it is to."""
+    def _ask(self, key: str, ttl_ms: int, channel: str, block_ms: int) -> Grant | Refusal:
+        """One attempt, which waits on the server if it is to. A release of its grant is told in the channel, if any."""
         try:
             if not self._transaction.as_new():  # nothing was sent for this acquire: what follows is not a retry
                 self._connect()
@@ -72,7 +78,7 @@ class PostgresRowLock(LockClient):
             return self._fate(str(lost))
         if token is None:
             return Refusal(Outcome.BUSY, "another holds it")
-        self._held = Grant(key, self._next_owner(), token, ttl_ms, deadline_ns=None)
+        self._held = Grant(key, self._next_owner(), token, ttl_ms, deadline_ns=None, handle=channel)
         return self._held
 
     def _abandon(self) -> None:
@@ -98,7 +104,7 @@ class PostgresRowLock(LockClient):
             return Refusal(Outcome.LOST, gone)
         self._held = None
         try:
-            self._transaction.commit()
+            self._transaction.commit(grant.handle)
         except SessionLost as lost:
             return Refusal(Outcome.UNKNOWN, f"the release was sent, and may have been carried out: {lost}")
         except StatementFailed as failed:

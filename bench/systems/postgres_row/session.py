@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 import psycopg
@@ -210,6 +211,39 @@ class Session:
             tuple(text(result.get_value(row, column)) for column in range(result.nfields))
             for row in range(result.ntuples)
         ]
+
+    def until_notified(self, within_s: float) -> None:
+        """Wait for a notification that was not seen yet, at most so long; all that have come are then seen.
+
+        Outside a transaction only: within one the server sends none. Raises SessionLost, and the session is closed.
+        """
+        within_s = min(within_s, _WAIT_S_MAX)
+        if not self._turn.acquire(timeout=within_s):  # as in `call`
+            self.close()
+            raise SessionLost("a call of this session was interrupted")
+        done = False
+        try:
+            deadline = time.monotonic() + within_s
+            while not self._notified() and (remaining_s := deadline - time.monotonic()) > 0:
+                self._limit_s = remaining_s
+                self._socket.settimeout(remaining_s)
+                with suppress(TimeoutError):
+                    self._socket.recv(1, socket.MSG_PEEK)
+            done = True
+        except (psycopg.OperationalError, OSError) as broken:
+            raise SessionLost(str(broken).strip()) from broken
+        finally:
+            if not done:
+                self.close()
+            self._turn.release()
+
+    def _notified(self) -> bool:
+        """Has a notification come since the last look? Raises OperationalError at the end of the stream."""
+        self._pg.consume_input()
+        seen = False
+        while self._pg.notifies() is not None:
+            seen = True
+        return seen
 
     def alive(self) -> bool:
         """Does the session still stand, as far as this machine knows? Reads what has arrived; asks nobody.

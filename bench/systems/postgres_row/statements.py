@@ -9,6 +9,8 @@ _OURS = "set_config('statement_timeout', '0', true), pg_current_xact_id()"
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 COMMIT = "COMMIT"
+# Part of a release that is told. It is told when the transaction has ended, and then this session listens no more.
+TELLING = {b"notify": b"SELECT pg_catalog.pg_notify($1, '')", b"unlisten": b"UNLISTEN *"}
 
 # The look before the leap is for the variants: while a holder has an uncommitted update of the row, the insert alone
 # would wait for the holder's transaction to end before it could say that there is a conflict.
@@ -48,6 +50,7 @@ def prepared(taking: Taking) -> dict[bytes, bytes]:
         b"passing": taking.passing.encode(),
         b"create": CREATE.encode(),
         b"commit": COMMIT.encode(),
+        **TELLING,
         b"rollback": b"ROLLBACK",
         b"prove": b"SELECT pg_catalog.pg_current_xact_id_if_assigned()",
         b"limit": b"SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', '0', false)",

@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
-from bench.systems.postgres_row.session import Session, StatementFailed, failed
+from bench.systems.postgres_row.session import Command, Session, StatementFailed, failed
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -26,6 +26,11 @@ class NotHeld(StatementFailed):
     def __init__(self, why: str) -> None:
         Exception.__init__(self, why)
         self.sqlstate = ""
+
+
+def telling(channel: str) -> tuple[Command, ...]:
+    """For those who wait for a notification: they are told once the transaction has ended and the lock is free."""
+    return ((b"notify", (channel.encode(),)), (b"unlisten", ())) if channel else ()
 
 
 class RowTransaction:
@@ -93,11 +98,12 @@ class RowTransaction:
         if proof.get_value(0, 0) != self._id:
             raise NotHeld("the transaction that held the row has ended: a statement of the holder's own ended it")
 
-    def commit(self) -> None:
-        """End the transaction. Raises StatementFailed when it was not there, or could not be committed."""
+    def commit(self, channel: str = "") -> None:
+        """End the transaction, and tell so in the channel, if any: one round trip. Raises StatementFailed when it was
+        not there, or could not be committed."""
         if self._proven_at != self.session.statements:  # a COMMIT is answered alike whatever it ends, if anything
             self.prove()
-        (ended,) = self.session.call((b"commit", ()), within_s=self._call_s)
+        *_, ended = self.session.call(*telling(channel), (b"commit", ()), within_s=self._call_s)
         if ended.command_status != b"COMMIT":  # a transaction that had failed is answered ROLLBACK
             raise StatementFailed(ended)
 
