@@ -9,7 +9,7 @@ import pytest
 
 from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outcome, Refusal
 from bench.systems.postgres_row.lock import PostgresRowLock
-from bench.systems.postgres_row.session import Session
+from bench.systems.postgres_row.session import Session, SessionLost
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
 from tests.unit.postgres_server import Server
@@ -130,6 +130,34 @@ def test_a_waiter_whose_session_is_ended_is_told_and_not_after_an_interval(serve
         with released_after(0.1, holder, grant):
             granted(waiter, RARELY)
     operator.close()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_look_at_the_session_from_another_thread_takes_no_notification_away(server: Server, name: str) -> None:
+    over = threading.Event()
+    with opened(server, name) as holder, opened(server, name) as waiter:
+        grant, began_s = granted(holder, RARELY), time.monotonic()
+        session = waiter._transaction.session
+
+        def look() -> None:
+            while not over.wait(0.001):
+                session.alive()
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        with released_after(0.2, holder, grant):
+            granted(waiter, RARELY)
+        over.set()
+        looking.join()
+        assert time.monotonic() - began_s < WITHIN_S
+
+
+def test_a_session_whose_call_was_interrupted_is_given_up(server: Server) -> None:
+    session = Session.open(server.endpoint, WITHIN_S)
+    session._turn.acquire()  # an exception struck between the taking of the turn and the block that gives it back
+    with pytest.raises(SessionLost):
+        session.until_notified(0.05)
+    assert session.closed
 
 
 def test_what_the_holder_wrote_is_there_for_whoever_was_told(server: Server) -> None:
