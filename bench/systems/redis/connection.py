@@ -37,12 +37,19 @@ class Link:
     """
 
     def __init__(
-        self, endpoint: Endpoint, node: int, call_timeout_ms: float, clock: Clock, *, by_source: bool = False
+        self,
+        endpoint: Endpoint,
+        node: int,
+        call_timeout_ms: float,
+        clock: Clock,
+        *,
+        by_source: bool = False,
+        load_scripts: tuple[bytes, ...] = LOAD_SCRIPTS,
     ) -> None:
         host, port = endpoint.addresses[node]
         self.address = f"{host}:{port}"
         self._endpoint, self._node, self._by_source = endpoint, node, by_source
-        self._clock = clock
+        self._clock, self._load_scripts = clock, load_scripts
         self._timeout_s = call_timeout_ms / 1000.0
         self._session: Session | None = None
         self._in_doubt = False
@@ -123,7 +130,8 @@ class Link:
         except ErrorReply as refusal:
             if refusal.word != "NOSCRIPT":
                 raise
-        for load in LOAD_SCRIPTS:  # someone flushed the scripts. Nothing ran, so sending again is no second attempt
+        # Someone flushed the scripts, or a client waits so for the first time. Nothing ran: this is no second attempt.
+        for load in self._load_scripts:
             self._exchange(load, within_s)
         return self._exchange(packed, within_s)
 

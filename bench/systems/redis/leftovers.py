@@ -1,5 +1,7 @@
 """What Redis servers keep for a key, asked past the adapter."""
 
+from collections.abc import Iterator
+
 import redis
 
 from bench.servers.endpoint import Endpoint
@@ -8,9 +10,23 @@ _WITHIN_S = 5.0
 
 
 def leftovers(endpoint: Endpoint, key: str) -> list[str]:
-    """Lock keys on every node. The fence counter stays by design, and is no entry."""
+    """On every node: the lock's key, wake-ups, the places of a queue, subscriptions. The fence counter stays by design,
+    and is no entry."""
     found = []
     for host, port in endpoint.addresses:
         with redis.Redis(host, port, decode_responses=True, socket_timeout=_WITHIN_S) as client:
-            found += [f"{port} {name}" for name in client.scan_iter(f"*{key}*", 1000) if not name.endswith(":fence")]
+            found += [f"{port} {entry}" for entry in (*_keys(client, key), *_subscriptions(client, key))]
     return sorted(found)
+
+
+def _keys(client: "redis.Redis", key: str) -> Iterator[str]:
+    for name in map(str, client.scan_iter(f"*{key}*", 1000)):
+        if name.endswith(":fence"):
+            continue
+        members = client.zrange(name, 0, -1) if client.type(name) == "zset" else []
+        yield from [f"{name} {member!s}" for member in members] or [name]
+
+
+def _subscriptions(client: "redis.Redis", key: str) -> Iterator[str]:
+    for channel, count in client.pubsub_numsub(*client.pubsub_channels(f"*{key}*")):
+        yield from [f"subscription to {channel!s}"] * count

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from redis.exceptions import ResponseError
 
+from bench.systems.base import Outcome
+
 _CLUSTER = "this is a node of a Redis Cluster, where each key has a node of its own: use a server that is no cluster"
 _REPLICA = "this server is a replica, which takes no writes: use its primary"
 CAUSES: Mapping[str, str] = {
@@ -38,3 +40,8 @@ class ErrorReply(ResponseError):
         self.word = text.partition(" ")[0]
         cause = CAUSES.get(self.word)
         super().__init__(f"{text.strip()} ({cause})" if cause else text.strip())
+
+
+def said_or_lost(failure: Exception) -> Outcome:
+    """What the server refused was not done; what broke off may have been."""
+    return Outcome.ERROR if isinstance(failure, ErrorReply) else Outcome.UNKNOWN

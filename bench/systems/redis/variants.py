@@ -5,14 +5,19 @@ from dataclasses import replace
 from redis.exceptions import RedisError
 
 from bench.systems.base import RELEASED, Grant, Outcome, Refusal, Released
-from bench.systems.redis.lock import RedisLock, said_or_lost
+from bench.systems.redis.lock import RedisLock
+from bench.systems.redis.refusals import said_or_lost
 from bench.systems.redis.scripts import around_owner_of_set, bulk, command, names
 from bench.systems.redis.session import UnfitServer
+from bench.systems.wait import POLLING
+
+_AS_PRINTED = ("try", *POLLING)  # nobody is woken by them
 
 
 class PlainDeleteRedisLock(RedisLock):
     """Releases by a plain DEL, as often printed: whoever holds the key by then loses it to a holder that came late."""
 
+    capabilities = replace(RedisLock.capabilities, wait_strategies=_AS_PRINTED)
     _deleted: Released | Refusal
 
     def release(self, grant: Grant) -> Released | Refusal:
@@ -40,11 +45,12 @@ class NaiveFenceRedisLock(RedisLock):
         RedisLock.capabilities,
         fencing_source="INCR of a counter, before SET NX, in two round trips",
         token_rises=False,
+        wait_strategies=_AS_PRINTED,
         acquire_round_trips=2,
         acquire_durable_writes=2,  # each of the two is flushed before its own reply
     )
 
-    def _take(self, key: str, ttl_ms: int, owner: str) -> int:
+    def _take(self, key: str, ttl_ms: int, owner: str, begin: bytes) -> int:
         token = self._draw(key)
         before, after = around_owner_of_set(key, ttl_ms)
         return token if self._link.call(before + bulk(owner) + after) else 0

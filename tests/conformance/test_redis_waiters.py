@@ -1,0 +1,97 @@
+"""Redis' waiters that are woken, by the suite's checks of a system's default way of waiting, and by what they leave.
+
+Their interval is so long here that whoever misses a wake-up fails the check.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from bench.conformance.bounds import AT_ONCE_MS, PATIENCE_MS
+from bench.conformance.catalogue import CHECKS
+from bench.conformance.harness import Harness, eventually, let_pass, now_ms
+from bench.conformance.together import Running
+from bench.systems.base import Grant, Outcome, Refusal, Released
+from bench.systems.redis.woken import WAITERS
+from bench.systems.registry import SYSTEMS
+from bench.systems.wait import Wait
+from tests.conformance.conftest import Servers
+
+pytestmark = pytest.mark.servers
+REDIS = SYSTEMS["redis"]
+INTERVAL_MS = 4 * AT_ONCE_MS
+OF_THE_DEFAULT = (
+    "handoffs_are_prompt",
+    "waiters_all_wake",
+    "severed_wait_ends_and_leaves_nothing",
+    "silent_wait_ends_and_leaves_nothing",
+    "eight_contenders_all_get_it",
+)
+
+
+@pytest.fixture(params=WAITERS)
+def bench(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Harness]:
+    system = replace(REDIS, default_wait=f"{request.param}-{INTERVAL_MS}ms")
+    with Harness(system, servers.endpoint(REDIS)) as harness:
+        yield harness
+
+
+@pytest.mark.parametrize("check", OF_THE_DEFAULT)
+def test_woken_waiters_pass(bench: Harness, check: str) -> None:
+    CHECKS[check](bench)
+
+
+def test_nothing_stays_once_all_have_left(bench: Harness) -> None:
+    """No key, list or sorted set, and no subscription, for longer than an interval."""
+    wait = replace(bench.wait, interval_ms=200.0)
+    key, clients = bench.new_key(), [bench.open() for _ in range(5)]
+    grant = bench.take(clients[0], key, wait=wait)
+
+    def pass_through(place: int) -> None:
+        clients[place].release(bench.take(clients[place], key, wait=wait))
+
+    passing = [Running(partial(pass_through, place)) for place in range(1, 5)]
+    let_pass(50)
+    clients[0].release(grant)
+    for started in passing:
+        started.result(PATIENCE_MS)
+    eventually(lambda: not bench.entries(key), 3 * 200 + AT_ONCE_MS, f"{wait} left {bench.entries(key)}")
+
+
+def test_who_waits_by_another_strategy_is_granted_after_a_look_of_its_own(bench: Harness) -> None:
+    holder, waiter, key = bench.open(), bench.open(), bench.new_key()
+    grant = bench.take(holder, key, wait=Wait.parse("poll-5ms"))
+    waiting = Running(lambda: bench.take(waiter, key, wait=replace(bench.wait, interval_ms=200.0)))
+    let_pass(50)
+    freed_ms = now_ms()
+    assert isinstance(holder.release(grant), Released)
+    assert isinstance(waiting.result(PATIENCE_MS), Grant)
+    assert now_ms() - freed_ms < 200 + AT_ONCE_MS
+
+
+def test_a_renewed_grant_wakes_at_its_release(bench: Harness) -> None:
+    holder, waiter, key = bench.open(), bench.open(), bench.new_key()
+    grant = bench.take(holder, key)
+    waiting = Running(lambda: bench.take(waiter, key))
+    let_pass(50)
+    renewed = holder.renew(grant)
+    assert isinstance(renewed, Grant)
+    freed_ms = now_ms()
+    assert isinstance(holder.release(renewed), Released)
+    waiting.result(PATIENCE_MS)
+    assert now_ms() - freed_ms < AT_ONCE_MS, "a renewal forgot how its grant was acquired"
+
+
+def test_a_timed_out_wait_says_so_and_the_client_waits_again(bench: Harness) -> None:
+    holder, waiter, key = bench.open(), bench.open(), bench.new_key()
+    grant = bench.take(holder, key)
+    for _ in range(3):
+        answer = bench.ask(waiter, key, 20, bench.wait)
+        assert isinstance(answer, Refusal)
+        assert answer.outcome is Outcome.TIMEOUT
+    waiting = Running(lambda: bench.take(waiter, key))
+    let_pass(50)
+    holder.release(grant)
+    assert isinstance(waiting.result(AT_ONCE_MS), Grant)
