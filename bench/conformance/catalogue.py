@@ -17,6 +17,7 @@ from bench.conformance import (
     slow_links,
     tokens,
     waiting,
+    wake_ups,
 )
 from bench.conformance.bounds import FAR_ROUND_TRIP_MS
 from bench.conformance.harness import Harness
@@ -26,7 +27,8 @@ from bench.systems.registry import System
 Check = Callable[[Harness], None]
 _ENDINGS: tuple[ModuleType, ...] = (links, ended_connections, silent_connections)
 _MODULES: tuple[ModuleType, ...] = (
-    exclusion, waiting, interruptions, ownership, leases, finality, tokens, *_ENDINGS, slow_links, names, lifecycle,
+    exclusion, waiting, interruptions, ownership, leases, finality, tokens, *_ENDINGS, slow_links, wake_ups, names,
+    lifecycle,
 )  # fmt: skip
 _FAR = f"_{FAR_ROUND_TRIP_MS}_ms_away"
 
@@ -62,7 +64,7 @@ RECOVERY = frozenset(_found(_ENDINGS)) | {
     "silence_is_not_busy",
 }
 CHECKS: dict[str, Check] = _NEAR | {name + _FAR: _far(check) for name, check in _NEAR.items() if name in RECOVERY}
-LINK_CHECKS = frozenset(_found([*_ENDINGS, slow_links])) | {"clients_of_one_name_are_strangers"}
+LINK_CHECKS = frozenset(_found([*_ENDINGS, slow_links, wake_ups])) | {"clients_of_one_name_are_strangers"}
 
 # Checks whose subject is a lease: what ends a grant although its holder did not.
 LEASED = frozenset(
@@ -123,6 +125,8 @@ def why_not(check: str, system: System) -> str | None:
         return "a lease that nobody contests never ends: expiry_judge is client"
     if check == "queue_order_is_kept" and able.queue_order != "fifo":
         return f"claims no order: queue_order is {able.queue_order}"
+    if check == "lost_wake_up" and not wake_ups.BY_A_MESSAGE & set(able.wait_strategies):
+        return f"wakes nobody by a message: wait_strategies are {', '.join(able.wait_strategies)}"
     if check.startswith("tokens_rise") and not able.token_rises:
         return "claims no rising token: token_rises is False"
     if check == "a_minority_may_be_unreachable" and able.nodes <= able.quorum:

@@ -13,6 +13,7 @@ _IN_QUEUE = {"lease_lost_in_the_queue_is_no_grant"}
 _TOKENS = {"tokens_rise", "tokens_rise_across_expiry", "tokens_rise_after_idle_sessions"}
 _QUEUE_ORDER = {"queue_order_is_kept"}
 _ONE_NODE = {"a_minority_may_be_unreachable"}
+_NOBODY_IS_WOKEN = {"lost_wake_up"}
 _BEYOND_THE_PROCESS = {
     "processes_exclude_each_other",
     "killed_at_any_moment_leaves_at_most_a_lease",
@@ -25,17 +26,22 @@ INAPPLICABLE: dict[str, Set[str]] = {
     "redis-aof": set(),
     "redis-naive-fence": {"tokens_rise"},
     "redis-plain-delete": set(),
-    "redlock": _ENDS_WITH_CONNECTION | _IN_QUEUE | _TOKENS | _QUEUE_ORDER,
+    "redlock": _ENDS_WITH_CONNECTION | _IN_QUEUE | _TOKENS | _QUEUE_ORDER | _NOBODY_IS_WOKEN,
     "redlock-aof": {"tokens_rise"},
     "zookeeper": _ENDS_WITH_CONNECTION | PER_GRANT,
     "zookeeper-sequence-token": {"tokens_rise"},
     "etcd": _ENDS_WITH_CONNECTION | PER_GRANT,
-    "postgres-row": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER,
+    "postgres-row": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER | _NOBODY_IS_WOKEN,
     "postgres-row-unguarded": {"tokens_rise"},
     "postgres-row-counter": {"tokens_rise"},
     "postgres-row-xid": {"tokens_rise"},
-    "postgres-advisory": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE,
-    "dynamodb": _ENDS_WITH_CONNECTION | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER | {"expired_grant_is_never_recreated"},
+    "postgres-advisory": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _NOBODY_IS_WOKEN,
+    "dynamodb": _ENDS_WITH_CONNECTION
+    | _IN_QUEUE
+    | _ONE_NODE
+    | _QUEUE_ORDER
+    | _NOBODY_IS_WOKEN
+    | {"expired_grant_is_never_recreated"},
     "dynamodb-client-clock": set(),
     "memory": _ENDS_WITH_CONNECTION | _IN_QUEUE | _BEYOND_THE_PROCESS | LINK_CHECKS,
     "faulty": _ENDS_WITH_CONNECTION | _IN_QUEUE | _BEYOND_THE_PROCESS | _ONE_NODE,

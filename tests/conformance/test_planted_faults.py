@@ -31,6 +31,7 @@ PLANTED: dict[str, tuple[str, ...]] = {
     "acquire-hangs": ("timeout_is_kept",),
     "try-waits": ("try_on_a_held_key_is_busy_at_once",),
     "missed-wake": ("handoffs_are_prompt",),
+    "lost-wake-up": ("lost_wake_up",),
     "contender-dies": ("eight_contenders_all_get_it", "waiters_all_wake"),
     "deadline-from-reply": ("deadline_counts_from_the_sending",),
     "loss-cried": ("fresh_grant_is_not_lost",),

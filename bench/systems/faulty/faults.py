@@ -22,6 +22,7 @@ FAULTS: Mapping[str, str] = {
     "acquire-hangs": "a waiter comes back three seconds after its timeout",
     "try-waits": "a try on a held key waits for it",
     "missed-wake": "a waiter misses the release and looks again only after two seconds",
+    "lost-wake-up": "a waiter by queue whose wake-up was lost sleeps until its timeout",
     "contender-dies": "an acquire of a held key raises TypeError",
     "token-restarts": "the token counts the grants of one client, not of the key",
     "deadline-from-reply": "a grant's deadline counts from the reply, not from the request",

@@ -50,6 +50,21 @@ class Link:
         return reply
 
 
+class WakeUp(threading.Event):
+    """Set by the store, told over the link: where that loses what comes from the store, the waiter sleeps on."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self._link = link
+
+    def set(self) -> None:
+        """Tell the waiter, or lose it."""
+        if self._link.swallowing > 0:
+            self._link.swallowing -= 1
+        else:
+            super().set()
+
+
 @dataclass(slots=True)
 class Gate:
     """Every acquire of all clients of one store passes here, so that the service as a whole can stand still once."""

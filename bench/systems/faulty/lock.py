@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from bench.systems.base import RELEASED, Capabilities, Grant, Outcome, Refusal, Released, ServerFacts
 from bench.systems.faulty.faults import chosen, latency_us
-from bench.systems.faulty.link import LINKS, ConnectionCutError, Link, NoReplyError, gate_at
+from bench.systems.faulty.link import LINKS, ConnectionCutError, Link, NoReplyError, WakeUp, gate_at
 from bench.systems.memory.lock import MemoryLock
 from bench.systems.memory.store import NS_PER_MS, Waiter
 from bench.systems.wait import Wait
@@ -27,7 +27,9 @@ class FaultyLock(MemoryLock):
     """One client with the faults of its own `ClientOptions.variant`; the store behind it is a sound one."""
 
     capabilities: ClassVar[Capabilities] = replace(
-        MemoryLock.capabilities, fencing_source="counter of the key, or a planted fault"
+        MemoryLock.capabilities,
+        fencing_source="counter of the key, or a planted fault",
+        wait_strategies=(*MemoryLock.capabilities.wait_strategies, "queue"),
     )
 
     def _connect(self) -> None:
@@ -43,6 +45,7 @@ class FaultyLock(MemoryLock):
         self._struck: dict[str, int] = {}
         self._granted = self._closes = 0
         self._forged: set[str] = set()  # owners of grants that the store never made
+        self._looks_every_s: float | None = None  # while it waits by `queue`, which is woken over the link
         self._link = LINKS.get(self.endpoint.options.get("link", ""), Link())
         self._seen = (self._link.cuts, self._link.silences)
 
@@ -70,6 +73,9 @@ class FaultyLock(MemoryLock):
             return Refusal(Outcome.ERROR, "planted: the key has letters outside ASCII")
         if self._has("try-waits") and wait.strategy == "try":
             wait, timeout_ms = Wait.parse("poll-5ms"), 1_200
+        self._looks_every_s = wait.interval_ms / 1000.0 if wait.strategy == "queue" else None
+        if wait.strategy == "queue":
+            wait = Wait("block")
         cuts = self._link.cuts
         answer = super()._acquire(self._stored(key), ttl_ms, timeout_ms, wait)
         if isinstance(answer, Grant):
@@ -118,7 +124,15 @@ class FaultyLock(MemoryLock):
         return answer
 
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
-        return self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
+        waiter = self._store.enqueue(key, owner, ttl_ms, now_ns, jump=self._has("queue-jump"))
+        if self._looks_every_s is not None:
+            waiter.handed_over = WakeUp(self._link)
+        return waiter
+
+    def _sleep(self, waiter: Waiter, within_s: float) -> None:
+        if self._looks_every_s is not None and not self._has("lost-wake-up"):
+            within_s = min(within_s, self._looks_every_s)
+        super()._sleep(waiter, within_s)
 
     def _abandon(self, key: str, owner: str) -> None:
         if self._has("interrupted-again-stays"):

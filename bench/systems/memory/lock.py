@@ -66,13 +66,16 @@ class MemoryLock(LockClient):
                 return Refusal(Outcome.TIMEOUT, "held by another until the timeout")
             # Sleep until handed over, or until the holder's lease ends: nobody else would notice that it did.
             lease_end_ns = self._store.next_change_ns(key, now_ns)
-            waiter.handed_over.wait(max(0, min(until_ns, lease_end_ns) - now_ns) / 1e9)
+            self._sleep(waiter, max(0, min(until_ns, lease_end_ns) - now_ns) / 1e9)
             now_ns = self.clock.monotonic_ns()
         # The lease began when it was handed over, which may be some time before this thread was woken.
         return Grant(key, owner, waiter.token, ttl_ms, waiter.leased_ns + ttl_ms * NS_PER_MS)
 
     def _join(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> Waiter:
         return self._store.enqueue(key, owner, ttl_ms, now_ns)
+
+    def _sleep(self, waiter: Waiter, within_s: float) -> None:
+        waiter.handed_over.wait(within_s)
 
     def _abandon(self, key: str, owner: str) -> None:
         self._store.forget(key, owner, self.clock.monotonic_ns())
