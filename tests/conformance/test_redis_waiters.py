@@ -15,6 +15,7 @@ from bench.conformance.harness import Harness, eventually, let_pass, now_ms
 from bench.conformance.together import Running
 from bench.systems.base import Grant, Outcome, Refusal, Released
 from bench.systems.redis.woken import WAITERS
+from bench.systems.redis.woken.queue import PLACE_INTERVALS
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
 from tests.conformance.conftest import Servers
@@ -95,3 +96,68 @@ def test_a_timed_out_wait_says_so_and_the_client_waits_again(bench: Harness) -> 
     let_pass(50)
     holder.release(grant)
     assert isinstance(waiting.result(AT_ONCE_MS), Grant)
+
+
+QUEUE = Wait.parse("queue-200ms")
+
+
+@pytest.fixture
+def line(servers: Servers) -> Iterator[Harness]:
+    with Harness(replace(REDIS, default_wait=str(QUEUE)), servers.endpoint(REDIS)) as harness:
+        yield harness
+
+
+def _places(bench: Harness, key: str) -> int:
+    return sum("}:places " in entry for entry in bench.entries(key))
+
+
+def test_a_line_is_served_in_order(line: Harness) -> None:
+    key, clients = line.new_key(), [line.open() for _ in range(5)]
+    grant, served = line.take(clients[0], key), list[int]()
+
+    def stand(place: int) -> None:
+        mine = line.take(clients[place], key)
+        served.append(place)
+        clients[place].release(mine)
+
+    standing = []
+    for place in range(1, 5):
+        standing.append(Running(partial(stand, place)))
+        eventually(lambda place=place: _places(line, key) == place, PATIENCE_MS, "no place")  # type: ignore[misc]
+    let_pass(4 * QUEUE.interval_ms)  # longer than a place is kept unless its waiter looks
+    newcomer = line.ask(line.open(), key, 0, QUEUE)
+    assert isinstance(newcomer, Refusal)
+    assert newcomer.outcome is Outcome.TIMEOUT
+    clients[0].release(grant)
+    for started in standing:
+        started.result(PATIENCE_MS)
+    assert served == [1, 2, 3, 4]
+
+
+def test_a_dead_waiter_is_passed_over_when_its_place_is_over(line: Harness) -> None:
+    key, holder, dead, waiter = line.new_key(), line.open(), line.spawn(ttl_ms=10_000), line.open()
+    grant = line.take(holder, key)
+    dead.send("acquire", key=key, timeout_ms=PATIENCE_MS)
+    eventually(lambda: _places(line, key) == 1, PATIENCE_MS, "no place")
+    waiting = Running(lambda: (line.take(waiter, key), now_ms()))
+    eventually(lambda: _places(line, key) == 2, PATIENCE_MS, "no second place")
+    dead.kill()
+    freed_ms = now_ms()
+    holder.release(grant)
+    _, got_ms = waiting.result(PATIENCE_MS)
+    assert got_ms - freed_ms < (PLACE_INTERVALS + 1) * QUEUE.interval_ms + AT_ONCE_MS
+
+
+def test_who_leaves_the_line_does_not_hold_it_up(line: Harness) -> None:
+    """The first times out, and the second is woken by the release, not by a look of its own."""
+    slow = Wait.parse(f"queue-{INTERVAL_MS}ms")
+    key, holder, first, second = line.new_key(), line.open(), line.open(), line.open()
+    grant = line.take(holder, key, wait=slow)
+    leaving = Running(lambda: line.ask(first, key, 200, slow))
+    eventually(lambda: _places(line, key) == 1, PATIENCE_MS, "no place")
+    waiting = Running(lambda: line.take(second, key, wait=slow))
+    answer = leaving.result(PATIENCE_MS)
+    assert isinstance(answer, Refusal)
+    eventually(lambda: _places(line, key) == 1, PATIENCE_MS, "who timed out kept its place")
+    holder.release(grant)
+    waiting.result(AT_ONCE_MS)
