@@ -1,5 +1,7 @@
 """A Redis user who lacks a right is told at connect which one; one who has the listed rights can lock and recover."""
 
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from bench.servers.breaking.proxy import FaultProxy
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Refusal, Released
+from bench.systems.redis.leftovers import leftovers
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redlock.lock import RedlockLock
 from bench.systems.wait import Wait
@@ -74,6 +77,69 @@ def test_the_listed_rights_are_enough_to_lock_and_to_recover(redis: OneRedis, cl
                 assert isinstance(grant, Grant), f"after {turn + 1} lost replies: {grant}"
                 assert isinstance(client.renew(grant), Grant)
                 assert isinstance(client.release(grant), Released)
+
+
+TO_BE_WOKEN = {
+    "pubsub": "&lockbench:* +subscribe +unsubscribe +publish",
+    "blpop": "+blpop +llen +rpush",
+    "queue": "&lockbench:* +subscribe +unsubscribe +publish +time +zadd +zrem +zremrangebyscore +zrange +zscore +pttl",
+}
+
+
+def waiters(redis: OneRedis, strategy: str, *without: str) -> tuple[Endpoint, Wait]:
+    """A user with the listed rights for a way of waiting, less some; and the wait, which rarely looks by itself."""
+    rights = [f"+{right}" for right in NEEDED[RedisLock]] + TO_BE_WOKEN[strategy].split()
+    rules = ["~lockbench:*", *(right for right in rights if right not in without)]
+    return endpoint(redis, "resetchannels", *rules), Wait.parse(f"{strategy}-1000ms")
+
+
+@pytest.mark.parametrize("strategy", TO_BE_WOKEN)
+def test_the_listed_rights_are_enough_to_be_woken(redis: OneRedis, strategy: str) -> None:
+    reached, wait = waiters(redis, strategy)
+    with RedisLock.open(reached, OPTIONS) as holder, RedisLock.open(reached, OPTIONS) as waiter:
+        grant = holder.acquire(strategy, 5_000, 0, wait)
+        assert isinstance(grant, Grant), grant
+        timed_out = waiter.acquire(strategy, 5_000, 20, wait)
+        assert isinstance(timed_out, Refusal)
+        assert timed_out.outcome == "timeout", timed_out
+        releasing = threading.Timer(0.1, holder.release, (grant,))
+        releasing.start()
+        asked_ns = waiter.clock.monotonic_ns()
+        assert isinstance(waiter.acquire(strategy, 5_000, 3_000, wait), Grant)
+        assert waiter.clock.monotonic_ns() - asked_ns < 900_000_000, "not woken: it looked by itself"
+        releasing.join()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "right"), [("pubsub", "+subscribe"), ("blpop", "+blpop"), ("queue", "+zadd"), ("queue", "+subscribe")]
+)
+def test_a_waiter_without_the_right_is_told_and_leaves_nothing(redis: OneRedis, strategy: str, right: str) -> None:
+    reached, wait = waiters(redis, strategy, right)
+    with RedisLock.open(reached, OPTIONS) as holder, RedisLock.open(reached, OPTIONS) as waiter:
+        grant = holder.acquire("held", 5_000, 0, TRY)
+        assert isinstance(grant, Grant), grant
+        answer = waiter.acquire("held", 5_000, 2_000, wait)
+        assert isinstance(answer, Refusal)
+        assert answer.outcome == "error", answer
+        assert "NOPERM" in answer.reason or "can't run this command" in answer.reason, answer
+        assert len(leftovers(Endpoint((("127.0.0.1", redis.node.port),)), "held")) == 1, "more than the holder's key"
+        holder.release(grant)
+
+
+@pytest.mark.parametrize(("strategy", "right"), [("pubsub", "+publish"), ("blpop", "+rpush"), ("queue", "+publish")])
+def test_a_wake_up_that_is_refused_makes_no_error_of_a_release(redis: OneRedis, strategy: str, right: str) -> None:
+    reached, wait = waiters(redis, strategy, right)
+    with RedisLock.open(reached, OPTIONS) as client:
+        for _ in range(2):
+            grant = client.acquire("woken", 5_000, 0, wait)
+            assert isinstance(grant, Grant), grant
+            assert isinstance(client.release(grant), Released)
+
+
+def test_the_readme_lists_the_rights_to_be_woken() -> None:
+    text = (ROOT / "bench/systems/redis/README.md").read_text(encoding="utf-8")
+    for strategy, rights in TO_BE_WOKEN.items():
+        assert re.search(rf"^    {re.escape(rights)} +for {strategy}$", text, re.MULTILINE), strategy
 
 
 @pytest.mark.parametrize(("folder", "client_class"), [("redis", RedisLock), ("redlock", RedlockLock)])

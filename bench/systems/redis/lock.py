@@ -53,7 +53,7 @@ class RedisLock(LockClient):
     def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
         super().__init__(endpoint, options)
         self._link = Link(endpoint, 0, options.call_timeout_ms, options.clock, load_scripts=LOAD_SCRIPTS)
-        self._ear = Ear(endpoint, options)
+        self._ear = Ear(endpoint, options, LOAD_SCRIPTS)
 
     def _close(self) -> None:
         self._ear.drop()

@@ -14,7 +14,8 @@ from bench.servers.endpoint import Endpoint
 from bench.systems.redis.scripts import command
 from bench.systems.redis.wire import Wire, connected, parse_info
 
-COMMANDS = ("eval", "evalsha", "set", "get", "del", "incr", "pexpire")
+WAKING = ("publish", "subscribe", "unsubscribe", "rpush", "blpop")  # a client that asks again sends none of these
+COMMANDS = ("eval", "evalsha", "set", "get", "del", "incr", "pexpire", *WAKING)
 SCRIPTS = ("eval", "evalsha")
 ACQUIRES_BY = "evalsha"  # taking and freeing are both scripts: the time of one execution is the mean of the two
 _WITHIN_S = 2.0

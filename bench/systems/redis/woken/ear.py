@@ -19,10 +19,15 @@ class Ear:
     acquire that was interrupted leaves nothing here.
     """
 
-    def __init__(self, endpoint: Endpoint, options: ClientOptions) -> None:
+    def __init__(self, endpoint: Endpoint, options: ClientOptions, load_scripts: tuple[bytes, ...]) -> None:
         self._endpoint = endpoint
         self._clock, self._call_timeout_s = options.clock, options.call_timeout_ms / 1000.0
+        self._load_scripts = load_scripts
         self._wire: Wire | None = None
+
+    def now_ns(self) -> int:
+        """Of the client's monotonic clock."""
+        return self._clock.monotonic_ns()
 
     def is_open(self) -> bool:
         """Whether what was asked for may be in force still: on a connection that ended, nothing is."""
@@ -34,7 +39,7 @@ class Ear:
             self.drop()
             host, port = self._endpoint.addresses[0]
             self._wire = new_wire(self._endpoint, host, port, self._call_timeout_s)
-            self._wire.greet()
+            self._wire.greet(*self._load_scripts)  # so that whoever waits, and those it waits for, find them there
         assert self._wire is not None
         self._wire.send_packed_command((packed,), False)
 
@@ -43,9 +48,9 @@ class Ear:
 
         NOTHING when none comes in time. Raises RedisError: ErrorReply, or what ended the connection.
         """
-        until_ns = self._clock.monotonic_ns() + round(within_s * 1e9)
+        until_ns = self.now_ns() + round(within_s * 1e9)
         while self._wire is not None:
-            left_s = max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)
+            left_s = max(0.0, (until_ns - self.now_ns()) / 1e9)
             try:
                 reply = self._wire.read_response(timeout=left_s, disconnect_on_error=False)
             except RedisTimeout:
