@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from bench.conformance.bounds import AT_ONCE_MS, PATIENCE_MS
+from bench.conformance.bounds import AT_ONCE_MS, BAD_WIRE_CALL_MS, PATIENCE_MS
 from bench.conformance.catalogue import CHECKS
 from bench.conformance.harness import Harness, eventually, let_pass, now_ms
 from bench.conformance.together import Running
@@ -161,3 +161,22 @@ def test_who_leaves_the_line_does_not_hold_it_up(line: Harness) -> None:
     eventually(lambda: _places(line, key) == 1, PATIENCE_MS, "who timed out kept its place")
     holder.release(grant)
     waiting.result(AT_ONCE_MS)
+
+
+@pytest.mark.parametrize("then_sever", [True, False])
+def test_a_lost_reply_is_settled(bench: Harness, then_sever: bool) -> None:
+    """Whatever the script did that nobody was told of, key or place, is undone, and the next waiter is granted."""
+    for held in (False, True):
+        wire, key, holder = bench.wire(), bench.new_key(), bench.open()
+        waiter = bench.open(via=wire, call_timeout_ms=BAD_WIRE_CALL_MS)
+        grant = bench.take(holder, key) if held else None
+        bench.ask(waiter, bench.new_key(), 0, bench.wait)  # the script is there
+        wire.swallow_reply(then_sever=then_sever)
+        answer = bench.ask(waiter, key, AT_ONCE_MS, bench.wait)
+        wire.restore()
+        assert isinstance(answer, Refusal)
+        assert answer.outcome is Outcome.ERROR, answer
+        assert len(bench.entries(key)) <= 1, f"more than a lock or a wake-up is left: {bench.entries(key)}"
+        if grant:
+            assert isinstance(holder.release(grant), Released)
+        bench.take(holder, key, AT_ONCE_MS)
