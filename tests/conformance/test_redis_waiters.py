@@ -14,7 +14,9 @@ from bench.conformance.catalogue import CHECKS
 from bench.conformance.harness import Harness, eventually, let_pass, now_ms
 from bench.conformance.together import Running
 from bench.systems.base import Grant, Outcome, Refusal, Released
-from bench.systems.redis.woken import WAITERS
+from bench.systems.redis.scripts import bulk, command
+from bench.systems.redis.wire import ask
+from bench.systems.redis.woken import LOAD_SCRIPTS, WAITERS, scripts
 from bench.systems.redis.woken.queue import PLACE_INTERVALS
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
@@ -180,3 +182,50 @@ def test_a_lost_reply_is_settled(bench: Harness, then_sever: bool) -> None:
         if grant:
             assert isinstance(holder.release(grant), Released)
         bench.take(holder, key, AT_ONCE_MS)
+
+
+def test_a_wake_up_stands_for_a_free_key(line: Harness) -> None:
+    """One at most, never while the key is held, and not for longer than an interval: also of a waiter that passes on
+    the wake-up that it took and could not use."""
+    key, interval_ms = line.new_key(), 300
+    name, free = scripts.wake_ups(key), scripts.begin_free_and_push(key, interval_ms)
+    take = scripts.begin_take_and_call_off(key, 10_000)
+    host, port = line.endpoint.addresses[0]
+
+    def said(packed: bytes, *then: bytes) -> object:
+        return ask(host, port, *LOAD_SCRIPTS, packed, *then)[-1]
+
+    length = command("LLEN", name)
+    assert said(take + bulk("me")) == 1
+    assert said(free + bulk("a waiter"), length) == 0, "the key is held"
+    assert said(free + bulk("me"), length) == 1
+    assert said(free + bulk("a waiter"), length) == 1, "passed on, and still one"
+    left_ms = said(command("PTTL", name))
+    assert isinstance(left_ms, int)
+    assert 0 < left_ms <= interval_ms
+    assert said(take + bulk("another"), length) == 0, "who takes the key takes it along"
+
+
+def test_places_that_nobody_keeps_are_passed_over_and_vanish(line: Harness) -> None:
+    """Also one whose keeping was lost: nothing in line may hold up a free key for ever."""
+    key = line.new_key()
+    host, port = line.endpoint.addresses[0]
+
+    def take(owner: str, kept_ms: int) -> object:
+        return ask(host, port, *LOAD_SCRIPTS, scripts.begin_take_in_turn(key, 10_000, kept_ms) + bulk(owner))[-1]
+
+    def leave(owner: str) -> object:
+        return ask(host, port, *LOAD_SCRIPTS, scripts.begin_leave_line(key) + bulk(owner))[-1]
+
+    assert take("holder", 10_000) == 1
+    assert [take(owner, kept_ms) for owner, kept_ms in (("a", 200), ("b", 10_000), ("c", 10_000))] == [0, 0, 0]
+    assert leave("holder") == 1
+    assert take("b", 10_000) == 0, "a stands before it"
+    eventually(lambda: take("b", 10_000) == 2, AT_ONCE_MS, "a kept a place that was over")
+    assert leave("b") == 1
+    ask(host, port, command("DEL", scripts.beside(key, "places")))
+    assert take("d", 0) == 3, "nobody keeps c's place"
+    assert leave("d") == 1
+    assert take("e", 0) == 4
+    leave("e")
+    assert not line.entries(key)

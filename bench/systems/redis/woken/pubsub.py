@@ -29,6 +29,7 @@ class PubSub(Waiter):
 
     def listen(self, within_s: float) -> None:
         if self._sure:
+            self._sure = False  # unless it is heard from
             self._sure = self._ear.hear(self._is(b"message"), within_s) is not NOTHING
             return
         self._subscribed = True
