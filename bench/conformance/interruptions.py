@@ -18,12 +18,14 @@ from bench.systems.base import LockClient, Outcome, Refusal, Released
 from bench.systems.memory import store
 
 SEED = 20_261_128
-INSTANTS = 5  # of each situation, for each way of waiting and each way of being ended
+INSTANTS = 10  # of each situation and each way of being ended, shared by a system's ways of waiting
+INSTANTS_OF_A_WAIT = (2, 5)  # at least, at most
 WAITING_MS = 120  # whoever waits has joined the queue by now; instants are drawn from the start up to here
 HANDOFF_MS = 30  # when the holder releases, if it does; instants are drawn around it
 # The interpreter looks for signals on entering a function and after a call into C, and calls a profiler there as well.
 LOOKS_FOR_SIGNALS = ("call", "c_return")
 INSTANTS_OF_CLEAN_UP = 40  # among as many of those is the second interruption drawn, from the first on
+UNSEEN_S = 0.5  # a signal that came between the interpreter's last look and a blocking call is sent again after that
 GAP_MS = (0.05, 0.6)  # between a second or third interruption and the one before, where it is drawn in time
 INTERRUPTED = "interrupted"
 # Ends an acquire of a key by the actor after so many milliseconds, and says how it ended.
@@ -100,8 +102,16 @@ def _raise_within(
         elif not struck or out_of_reach(frame):  # on a busy machine the acquire may not have begun yet
             timers.append(_signal_after(0.1))
 
+    def send_again() -> None:
+        while not ended.wait(UNSEEN_S):
+            if not struck:
+                signal.pthread_kill(main, signal.SIGUSR1)
+
+    main, ended = threading.main_thread().ident or 0, threading.Event()
     timers: list[threading.Timer] = []
     before = signal.signal(signal.SIGUSR1, strike)
+    sender = threading.Thread(target=send_again, daemon=True)
+    sender.start()
     try:
         timers.append(_signal_after(after_ms))
         return str(actor.ask("acquire", key=key, timeout_ms=PATIENCE_MS)["outcome"])
@@ -112,6 +122,8 @@ def _raise_within(
     finally:
         struck = True
         sys.setprofile(None)
+        ended.set()
+        sender.join()
         for timer in timers:
             timer.cancel()
             timer.join()
@@ -171,7 +183,8 @@ class _Trials:
             "held": (0.0, float(WAITING_MS)),
             "handed over": (max(0.0, HANDOFF_MS - quick_ms), HANDOFF_MS + 2 * quick_ms),
         }
-        for turn in range(INSTANTS):
+        least, most = INSTANTS_OF_A_WAIT
+        for turn in range(max(least, min(most, INSTANTS // len(self.bench.waits)))):
             for situation, between_ms in instants_ms.items():
                 after_ms = draw.uniform(*between_ms)
                 self._where = f"{self.what}, {after_ms:.2f} ms into acquire {turn} of a key that was {situation}"

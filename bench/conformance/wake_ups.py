@@ -63,10 +63,10 @@ def _prepared(bench: Harness, wait: Wait) -> _Wait:
     if wait.strategy in WOKEN:
         wait = replace(wait, interval_ms=float(INTERVAL_MS))
     by_then_ms = wait.interval_ms or bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms
-    wire, key, holder = bench.wire(), bench.new_key(), bench.open()
+    wire, key, holder = bench.wire(), bench.new_key(), bench.open()  # who waits in a way may release in its way as well
     waiter = bench.open(ttl_ms=bench.short_ttl_ms, via=wire)
     warm(bench, waiter)
-    return _Wait(wait, key, wire, holder, bench.take(holder, key), waiter, by_then_ms + AT_ONCE_MS)
+    return _Wait(wait, key, wire, holder, bench.take(holder, key, wait=wait), waiter, by_then_ms + AT_ONCE_MS)
 
 
 def _asked(bench: Harness, one: _Wait) -> tuple[Grant | Refusal, float]:

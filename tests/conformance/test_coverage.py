@@ -31,11 +31,11 @@ INAPPLICABLE: dict[str, Set[str]] = {
     "zookeeper": _ENDS_WITH_CONNECTION | PER_GRANT,
     "zookeeper-sequence-token": {"tokens_rise"},
     "etcd": _ENDS_WITH_CONNECTION | PER_GRANT,
-    "postgres-row": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER | _NOBODY_IS_WOKEN,
+    "postgres-row": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER,
     "postgres-row-unguarded": {"tokens_rise"},
     "postgres-row-counter": {"tokens_rise"},
     "postgres-row-xid": {"tokens_rise"},
-    "postgres-advisory": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE | _NOBODY_IS_WOKEN,
+    "postgres-advisory": LEASED | PER_GRANT | _IN_QUEUE | _ONE_NODE,
     "dynamodb": _ENDS_WITH_CONNECTION
     | _IN_QUEUE
     | _ONE_NODE
