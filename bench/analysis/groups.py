@@ -18,7 +18,7 @@ from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, Estimate, ratio_of_ca
 from bench.analysis.metrics import Direction, metric
 
 _ANSWERS = ("acquire", "release")
-_NOT_TOLD = "not told"  # what an adapter writes for a setting that its server does not tell
+_NOT_REPORTED = ("not reported", "not told")  # of a setting, by an adapter; the second in older records
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def durable_answers(cell: Cell) -> tuple[str, ...] | None:
     writing = tuple(name for name in _ANSWERS if told.get(f"{name}_durable_writes", "0") != "0")
     settings = dict(cell.setting.durability)
     wanted = [condition.partition("=") for condition in told["durable_when"].split(", ") if condition]
-    if writing and any(settings.get(name, _NOT_TOLD) == _NOT_TOLD for name, _, _ in wanted):
+    if writing and any(settings.get(name, _NOT_REPORTED[0]) in _NOT_REPORTED for name, _, _ in wanted):
         return None
     waits = all(settings.get(name) in values.split("|") for name, _, values in wanted)
     return writing if waits else ()

@@ -14,11 +14,11 @@ def together(campaigns: Sequence[Campaign], where: Path) -> Campaign:
         return campaigns[0]
     names = [one.campaign_id for one in campaigns]
     if len(set(names)) < len(names):
-        raise StoreError(f"{where} has one campaign twice ({', '.join(names)}): leave one of each name")
+        raise StoreError(f"{where} has one campaign twice ({', '.join(names)}): keep one of each name")
     code = {one.measuring_code or one.git_commit for one in campaigns}
     if len(code) > 1:
         commits = ", ".join(f"{one.campaign_id} {one.git_commit}" for one in campaigns)
-        raise StoreError(f"{where} has campaigns of unlike code ({commits}): keep those of one commit together")
+        raise StoreError(f"{where} has campaigns of different code ({commits}): keep those of one commit together")
     return campaigns[0].model_copy(
         update={
             "campaign_id": ", ".join(names),

@@ -36,7 +36,7 @@ def arrivals(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"scheduled {measured.arrivals}, sent {sent}, unsent {measured.unsent}, cut off {measured.aborted}",
         "scheduled is the sum of the others",
         "every scheduled arrival is accounted for",
-        "arrivals were forgotten, most likely those that came while the system was slow; look into log.txt",
+        "arrivals are missing, most likely those that came while the system was slow; see log.txt",
     )
 
 
@@ -50,8 +50,8 @@ def unsent(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{measured.unsent} of {measured.arrivals} arrivals ({share:.2%})",
         f"none; more than {_UNSENT_SHARE_LIMIT:.0%} voids the run",
         "a client was free for every arrival",
-        f"{plan.workload.rate_per_s:g} operations a second were more than {plan.workload.clients} clients got answers "
-        "for, and those that waited longest were never sent; ask for less, or use more clients",
+        f"{plan.workload.clients} clients could not keep up with {plan.workload.rate_per_s:g} operations a second, and "
+        "the arrivals that waited longest were never sent; lower the rate, or use more clients",
     )
 
 
@@ -70,8 +70,8 @@ def wake(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{late[0.5]:.0f} µs at the median, {late[0.99]:.0f} µs at p99",
         f"{limit[0.5]:.0f} µs and {limit[0.99]:.0f} µs",
         "operations started when they were due",
-        "the load generator started operations late although clients were free, so responses are at most those shown; "
-        "use more processes, or a quieter machine",
+        "the load generator started operations late although clients were free, so responses are at most what is "
+        "shown; use more processes, or a quieter machine",
     )
 
 
@@ -96,11 +96,11 @@ def knee(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"clients: {rates}"
         if ladder
         else "no ladder",
-        f"fewer than all clients reach {KNEE_SHARE:.0%} of the best throughput" if asked else "none was asked for",
-        "more clients brought no more throughput" if ladder else "the throughput of fewer clients was not asked for",
-        "throughput was still rising with the last clients, so it is at least what is shown; use more clients"
+        f"fewer than all clients reach {KNEE_SHARE:.0%} of the best throughput" if asked else "no climb was asked for",
+        "more clients brought no more throughput" if ladder else "no climb was asked for",
+        "throughput was still rising at the last step, so it is at least what is shown; use more clients"
         if rising
-        else "the throughput of fewer clients was not measured; look into log.txt",
+        else "no step of the climb was measured; see log.txt",
     )
 
 
@@ -139,7 +139,7 @@ def littles_law(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "the recorded times add up to the clients' time",
         "more time was recorded than the clients had: operations were counted twice, or a clock is wrong"
         if too_much
-        else "clients did nothing for part of the window that anybody recorded; look for clients that ended in log.txt",
+        else "part of the clients' time is not recorded; look in log.txt for clients that ended",
     )
 
 
@@ -161,9 +161,9 @@ def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         not moved,
         Severity.NOTE,
         seen or f"{len(instants)} operations are too few for a trend; {OPERATIONS_NEEDED} are needed",
-        f"less than {LARGE:.0%} across the window, or by chance with more than {SURE:.0%}",
-        "there was no trend across the window",
-        f"not steady: {' and '.join(moved)} across the window; warm up for longer, or measure for longer",
+        f"less than {LARGE:.0%} across the window, or a chance of more than {SURE:.0%}",
+        "no trend across the window",
+        f"not steady: {' and '.join(moved)} across the window; warm up or measure longer",
     )
 
 
@@ -185,6 +185,6 @@ def warm_servers(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         Severity.NOTE,
         seen or "not recorded",
         f"less than {LARGE:.0%} across the last rounds",
-        "the servers were warm" if seen else "nobody warmed up servers",
-        f"the servers of {', '.join(rising)} were still getting faster; warm up for longer, as a full campaign does",
+        "the servers were warm" if seen else "the servers were not warmed up",
+        f"the servers of {', '.join(rising)} were still getting faster; warm up longer, as a full campaign does",
     )

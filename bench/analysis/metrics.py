@@ -55,26 +55,26 @@ def _contended(name: str, what: str, statistics: Sequence[str]) -> tuple[Metric,
 
 _ALL = (
     *_latency("acquire", "from sending an acquire to holding the lock, waiting included"),
-    *_latency("response", "from the instant at which the schedule wanted an acquire to holding the lock"),
+    *_latency("response", "from the scheduled instant of an acquire to holding the lock"),
     *_latency("release", "from sending a release to its answer"),
     Metric("acquire_us_mean", "µs", Direction.LOWER, "from sending an acquire to holding the lock: mean of one run"),
     Metric(
         "handed_wait_us_p50",
         "µs",
         Direction.LOWER,
-        "wait for a key that another client had before: median of one run",
+        "wait for a key that another client held before: median of one run",
     ),
     Metric(
         "handed_wait_us_p99",
         "µs",
         Direction.LOWER,
-        "wait for a key that another client had before: 99th percentile of one run",
+        "wait for a key that another client held before: 99th percentile of one run",
     ),
     Metric(
         "changed_hands_share",
         "1",
         Direction.NEITHER,
-        "grants whose key another client had before, of all grants whose key anybody had before",
+        "grants of a key that another client held before, of all grants of a key held before",
     ),
     *_contended(
         "hand_off_us",
@@ -111,7 +111,7 @@ _ALL = (
         "stalls_p99",
         "stalls",
         Direction.NEITHER,
-        "separate stalls behind the 99th percentile: slow operations that overlap, or lie close, are one",
+        "separate stalls behind the 99th percentile: slow operations that overlap or lie close together are one stall",
     ),
     Metric("stalls_p999", "stalls", Direction.NEITHER, "separate stalls behind the 99.9th percentile"),
     Metric(

@@ -34,7 +34,7 @@ def generator_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
         "the load generator had processor time to spare" if not alone else "no client queued for the load generator",
         "generator-bound: throughput is at least, and latencies are at most, what is shown; use more processes"
         if bound
-        else "clients queued for the load generator's processor, so the latency is its own; use more processes",
+        else "clients queued for the load generator's processor, so the latency is the generator's; use more processes",
     )
 
 
@@ -82,7 +82,7 @@ def machine_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         Severity.NOTE,
         f"{busy}: {by_process}" if shares else "not recorded",
         f"{MACHINE_CPU_LIMIT:.0%}",
-        "there was processor time to spare" if shares else "nobody looked at the machine",
+        "there was processor time to spare" if shares else "the machine was not observed",
         f"machine-bound: {bound}; {remedy}",
     )
 

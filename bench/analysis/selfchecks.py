@@ -64,7 +64,7 @@ def counts_agree(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"acquires {sum(acquires.values())}, events {sum(events.acquires.values())}",
         "equal, outcome by outcome",
         "every operation is in the histograms, the counts and the events",
-        "operations were lost between the load processes and the record; look for the cause in log.txt",
+        "operations were lost between the load processes and the record; see log.txt",
     )
 
 
@@ -78,7 +78,7 @@ def locust_agrees(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
         f"Locust {measured.locust_requests}, recorder {acquires} and {measured.climb_requests} in the climb",
         "equal",
         "Locust counted the same acquires",
-        "Locust and the recorder counted different acquires; look for discarded reports in log.txt",
+        "Locust and the recorder counted different acquires; look in log.txt for discarded reports",
     )
 
 
@@ -92,7 +92,7 @@ def aborted(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{measured.aborted} ({share:.2%})",
         f"none; more than {_ABORTED_SHARE_LIMIT:.0%} voids the run",
         "every operation that began in the window was seen to its end",
-        "operations were cut off at the end of the run, so the longest waits are missing; give it more time",
+        "operations were cut off at the end of the run, so the longest waits are missing; measure longer",
     )
 
 
@@ -132,8 +132,8 @@ def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         Severity.VOID if plan.workload.name in CLAIM_LATENCY else Severity.NOTE,
         f"{excess_us:.0f} µs over the idle loop's at the median",
         "one client for each process: none" if alone else f"{limit_us:.0f} µs",
-        "responses were taken up promptly",
-        "responses waited for the generator's event loop, so latencies are at most those shown; use more processes",
+        "responses were processed promptly",
+        "responses waited for the generator's event loop, so latencies are at most what is shown; use more processes",
     )
 
 
@@ -148,7 +148,7 @@ def loop_stall(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{stall_ms:.1f} ms at the longest",
         f"{limit_ms:.0f} ms, a quarter of the lease",
         "the load generator never stood still for long",
-        "the load generator stood still so long that leases may have run out by its fault; measure again undisturbed",
+        "the load generator stood still so long that leases may have expired because of it; measure again undisturbed",
     )
 
 
@@ -174,7 +174,7 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     if seen.get("overlap_rounds"):
         observed = (
             f"calls overlapped in {seen['overlap_rounds_overlapping']:.0f} of {seen['overlap_rounds']:.0f} rounds, "
-            f"{seen['overlap_speedup']:.1f} times as fast as one after another; {seen['overlap_blocked_share']:.0%} of "
+            f"{seen['overlap_speedup']:.1f} times as fast as sequential calls; {seen['overlap_blocked_share']:.0%} of "
             "single calls blocked the process"
         )
     return check_of(
@@ -182,11 +182,11 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         bool(seen.get("overlap_rounds")) and not blocks and (not queues or (has_server and alone)),
         Severity.NOTE if queues and has_server and not blocks else Severity.VOID,
         observed,
-        f"some overlap, or {_SPEEDUP_LIMIT} times as fast, where there is anything to wait for",
-        "calls of several clients run side by side in one load process",
+        f"some overlap, or {_SPEEDUP_LIMIT} times as fast, if there is anything to wait for",
+        "calls of several clients in one load process run concurrently",
         "concurrent calls took as long as sequential ones: the server or its client library handles one at a time"
         if queues and not blocks
-        else "clients of one process run one after another: their library blocks the loop, and nothing was concurrent",
+        else "clients of one process ran sequentially: their library blocks the event loop, so nothing was concurrent",
     )
 
 
@@ -206,8 +206,8 @@ def mutual_exclusion(plan: RunPlan, measured: Measured, events: RunEvents) -> Ch
         Severity.VOID,
         f"{count} of {len(holds)} holds began during another{where}",
         "none",
-        "no two clients held one key at one time",
-        f"two clients held one key at one time ({given_twice} times within the first one's lease); this was no lock"
+        "no two clients held one key at the same time",
+        f"two clients held one key at the same time ({given_twice} times within the first lease); this is no lock"
         if given_twice
         else "holds outlived their leases: the hold is longer than the TTL, or the load generator stood still",
     )
@@ -226,11 +226,9 @@ def lost_updates(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         Severity.VOID,
         f"{lost} updates were overwritten; there were {len(events.holds)} holds in the window",
         "none",
-        "no update of what the lock protects was lost"
-        if plan.workload.keys
-        else "nothing that clients share was updated",
-        "two clients changed one thing at one time, and the change of one was lost: the key was given twice, or a hold "
-        "outlived its lease, as mutual_exclusion says",
+        "no update of the protected resource was lost" if plan.workload.keys else "no shared resource was updated",
+        "two clients changed the resource at the same time and one change was lost: the key was granted twice, or a "
+        "hold outlived its lease (see mutual_exclusion)",
     )
 
 
@@ -244,10 +242,10 @@ def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "token_order",
         count == 0,
         Severity.VOID,
-        f"{count} of {with_token} tokens not above the one before{where}",
+        f"{count} of {with_token} tokens not above the previous one{where}",
         "none",
         "fencing tokens rose with every grant" if with_token else "there are no fencing tokens to judge",
-        "a later holder got no higher fencing token, so the protected resource could not have told the two apart",
+        "a later holder got no higher fencing token, so the resource could not have fenced off the earlier one",
     )
 
 
@@ -266,10 +264,10 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "contention",
         not asked or refused + met + starved > 0,
         Severity.VOID if plan.workload.title == CONTENDED else Severity.NOTE,
-        f"{met} holds had to wait, {refused} acquires were refused, {starved} clients waited all the time",
-        "at least one" if asked else "none is due in this workload",
-        "clients did meet at the lock" if asked else "clients were not meant to meet",
-        "no client ever met a held lock, so nothing was contended; hold longer, or look for a blocking client",
+        f"{met} holds had to wait, {refused} acquires were refused, {starved} clients waited throughout",
+        "at least one" if asked else "none expected in this workload",
+        "clients met at the lock" if asked else "clients were not meant to meet",
+        "no client ever found the lock held, so there was no contention; hold longer, or look for a blocking client",
     )
 
 
@@ -283,7 +281,7 @@ def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Che
         before.identity if before == after else f"{before.identity} before, {after.identity} after",
         "the same before and after",
         "the same server answered before and after",
-        "the server restarted, changed its settings or was another one after the run; measure again",
+        "the server restarted, changed its settings, or was replaced during the run; measure again",
     )
 
 

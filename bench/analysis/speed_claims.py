@@ -85,7 +85,7 @@ def _over_loopback(claim: Claim, cell: Cell, where: Relation, bounds: tuple[floa
         if where is Relation.INSIDE:
             return _with_p99(claim, cell, where)
         return Finding(Verdict.NOT_TESTABLE, f"{faster} over loopback; round trips were not recorded")
-    condition = Finding(Verdict.CONDITION, f"where the network adds {reach.words} to a round trip", reach)
+    condition = Finding(Verdict.CONDITION, f"if the network adds {reach.words} to each round trip", reach)
     if where is Relation.INSIDE:
         plain = _with_p99(claim, cell, where)
         always = all(end.always for end in ends)
@@ -93,7 +93,7 @@ def _over_loopback(claim: Claim, cell: Cell, where: Relation, bounds: tuple[floa
     needed = f"round trips would have to be {reach.words} longer"
     if len({(end.network_explains, end.disk_explains) for end in ends}) > 1:
         least = " to ".join(f"{end.low_ms:.3g}" for end in reversed(ends))
-        why = f"{faster}: {needed}; their least, {least} ms by the interval, is at the edge of what explains it"
+        why = f"{faster}: {needed}; the least, {least} ms by the interval, is on the edge of what can explain it"
         return Finding(Verdict.CANNOT_SAY, why, reach)
     if reach.network_explains:
         return condition
@@ -175,7 +175,7 @@ def throughput_finding(claim: Claim, cell: Cell) -> Finding:
         return Finding(Verdict.FAILS, f"{words.less_than_claimed} as one operation, and more as two")
     count, where = undecided[0]
     told = _contains(claim, cell, RATE, where, {"one": 1, "two": 2}[count])
-    why = f"where an acquire and its release count as {count}, {told}"
+    why = f"if an acquire and its release count as {count}: {told}"
     return Finding(Verdict.CANNOT_SAY, why)
 
 
@@ -197,7 +197,7 @@ def _undecided(claim: Claim, cell: Cell, name: str, where: Relation) -> Finding:
 
 
 def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: int = 1) -> str:
-    """Which end of the claim the interval contains, and how many runs would tell."""
+    """Which end of the claim the interval contains, and how many runs would decide it."""
     groups = cell.by_campaign(name)
     scale = operations / US_PER.get(claim.unit, 1.0)
     bounds = decisive_bounds(groups) or (0.0, 0.0)
@@ -210,7 +210,7 @@ def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: 
     needed = [units_needed(groups, end / scale) for end in ends]
     more = max((count for count in needed if count is not None), default=0)
     unit = "run" if len(groups) == 1 else "campaign"
-    enough = f"; about {more} {unit}s would tell" if more and None not in needed else "; it lies at the edge"
+    enough = f"; about {more} {unit}s would decide it" if more and None not in needed else "; it lies on the edge"
     return f"the interval {told} {claim.unit} contains {edges}{enough}"
 
 

@@ -40,7 +40,7 @@ def verdict_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
 def _judge(claim: Claim, cells: Sequence[Cell]) -> Iterable[Judgement]:
     kind = _KINDS.get(claim.metric) if claim.has_range and claim.system != ALL_SYSTEMS else None
     if kind is None:
-        yield Judgement(claim, claim.system, Verdict.NOT_MEASURED, "no experiment of this campaign", (), False, ())
+        yield Judgement(claim, claim.system, Verdict.NOT_MEASURED, "not tested by this campaign", (), False, ())
         return
     workload, metrics, find = kind
     siblings = {cell.system for cell in cells if names.claimed_as(cell.system) == claim.system != cell.system}
@@ -68,7 +68,7 @@ def _of_cell(claim: Claim, cell: Cell, find: Judge) -> Finding:
     if cell.void_reason is not None:
         return Finding(Verdict.NOT_TESTABLE, cell.void_reason)
     if cell.emulator:
-        return Finding(Verdict.NOT_TESTABLE, "an emulator answered: its speed says nothing about the service")
+        return Finding(Verdict.NOT_TESTABLE, "an emulator: its speed says nothing about the real service")
     return find(claim, cell)
 
 

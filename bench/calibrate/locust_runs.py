@@ -70,7 +70,7 @@ def run_locust(supervisor: Supervisor, system: str, clients: int, processes: int
     pairs = measured.counts.get("release/released", 0)
     if bad or not pairs:
         raise RunUnfit(
-            f"{system} with {clients} clients: {bad or 'no operation'}; {measured.errors or 'no reason told'}"
+            f"{system} with {clients} clients: {bad or 'no operation'}; {measured.errors or 'no reason given'}"
         )
     return LocustRun(
         pairs_per_s=pairs / measured.window_s,

@@ -36,7 +36,7 @@ def refuse_other_software(campaign: Campaign | HazardCampaign) -> None:
     pairs = {"version": (campaign.lockbench_version, __version__), "commit": (campaign.git_commit, git_commit())}
     unlike = [f"{name} {before} then, {now} now" for name, (before, now) in pairs.items() if before != now]
     if unlike:
-        raise changed(campaign.campaign_id, "lockbench", unlike, "go on with the lockbench that started it")
+        raise changed(campaign.campaign_id, "lockbench", unlike, "resume with the lockbench that started it")
 
 
 def refuse_other_machine(campaign_id: str, before: Environment, now: Environment) -> None:
@@ -44,7 +44,7 @@ def refuse_other_machine(campaign_id: str, before: Environment, now: Environment
     then_told, now_told = _told(before), _told(now)
     unlike = _differences(then_told, now_told)
     if unlike:
-        raise changed(campaign_id, "the machine or its libraries", unlike, "go on where it was started")
+        raise changed(campaign_id, "the machine or its libraries", unlike, "resume where it was started")
 
 
 def refuse_other_facts(campaign_id: str, system_name: str, before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -85,6 +85,6 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
 def changed(campaign_id: str, what: str, unlike: Sequence[str], remedy: str) -> CannotResume:
     """Why a campaign gets no more runs, and what to do."""
     return CannotResume(
-        f"campaign {campaign_id} cannot go on, because {what} changed: {'; '.join(unlike)}. Runs of both would not be "
+        f"campaign {campaign_id} cannot resume, because {what} changed: {'; '.join(unlike)}. Runs of both would not be "
         f"replicates of each other. Either {remedy}, or start a new campaign. The finished runs are kept"
     )

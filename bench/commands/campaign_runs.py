@@ -59,7 +59,7 @@ def _told_how_to_resume(kind: type[AnyCampaignFolder[Any, Any]], campaign_id: st
         yield
     except SystemExit:
         if campaign_id in Store.default().names(kind):
-            ERR.print(f"`{kind.to_resume(campaign_id)}` goes on with it", highlight=False)
+            ERR.print(f"`{kind.to_resume(campaign_id)}` resumes it", highlight=False)
         raise
 
 
@@ -70,7 +70,7 @@ def was_given(context: typer.Context, parameter: str) -> bool:
 
 
 def refuse_a_second_plan(
-    context: typer.Context, of_a_plan: Mapping[str, str], why: str = "--resume goes on with the campaign's own plan"
+    context: typer.Context, of_a_plan: Mapping[str, str], why: str = "--resume uses the campaign's own plan"
 ) -> None:
     """Raise LockbenchError when parameters that make a plan are given beside; `of_a_plan` has their options."""
     second = [option for name, option in of_a_plan.items() if was_given(context, name)]

@@ -44,28 +44,28 @@ def run(
         metavar="[FILE|SWEEP|CAMPAIGN]",
         show_default=False,
         help="A workload file (cells under names of your own), or the sweep `contention`. "
-        "With --resume: the campaign to go on with (the latest).",
+        "With --resume: the campaign to resume (the latest).",
     ),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a campaign that was interrupted."),
+    resume: bool = typer.Option(False, "--resume", help="Resume a campaign that was interrupted."),
     add_to: str | None = typer.Option(
         None, "--add-to", help="Add runs of these systems and workloads to a campaign, as long as nothing has changed."
     ),
     systems: list[str] = _SYSTEMS,
     workloads: list[str] = _WORKLOADS,
-    quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a look, in minutes."),
+    quick: bool = typer.Option(False, "--quick", help="The quick campaign (the default): a few minutes."),
     full: bool = typer.Option(False, "--full", help="Enough runs for intervals; takes about an hour."),
     reference: bool = typer.Option(
-        False, "--reference", help="One campaign of a reference: long windows, two runs of each cell, about 20 minutes."
+        False, "--reference", help="One campaign of a reference: long windows, two runs per cell, about 20 minutes."
     ),
     repetitions: int | None = typer.Option(
-        None, "--repetitions", "-n", min=1, max=1000, help="Runs of each cell. Default: as the mode says."
+        None, "--repetitions", "-n", min=1, max=1000, help="Runs per cell. Default: set by the mode."
     ),
     seed: int | None = typer.Option(
         None, "--seed", min=0, help="Seed of the order and of every run. Default: a new one."
     ),
     name: str | None = CAMPAIGN_NAME,
     pin: bool = typer.Option(
-        True, "--pin/--no-pin", help="Keep load and servers on processors of their own, where there are two or more."
+        True, "--pin/--no-pin", help="Pin load and servers to separate processors, if there are two or more."
     ),
     keep_servers: bool = typer.Option(False, "--keep-servers", help="Leave the servers up afterwards."),
     as_json: bool = typer.Option(False, "--json", help="Print the campaign's folder and its runs' states as JSON."),
@@ -102,7 +102,7 @@ def run(
     else:
         if was_given(context, "what") and not _has_cells(what):
             raise LockbenchError(
-                f"{what!r}: go on with that campaign by --resume, or name a new one by --name; "
+                f"{what!r}: resume that campaign with --resume, or name a new one with --name; "
                 "a workload file is not there"
             )
         if quick + full + reference > 1:
@@ -115,7 +115,7 @@ def run(
         runs = plan_runs(campaign_id, cells.systems, cells.asked, mode, count, chosen_seed)
         if mode is not QUICK:
             to_resume = CampaignFolder.to_resume(campaign_id)
-            ERR.print(f"should this be interrupted, `{to_resume}` goes on with it", highlight=False)
+            ERR.print(f"if interrupted, `{to_resume}` resumes it", highlight=False)
         campaign = new_campaign(mode.name, chosen_seed, runs, pin)
         with shown_runs(CampaignFolder, campaign_id, len(runs)) as (step, ended):
             folder = carrying_out.start(LoadRuns(supervisor, step, keep_servers=keep_servers), campaign, store, ended)

@@ -44,17 +44,17 @@ def run(
     systems: str = typer.Option("all", "--system", "-s", help="Systems, separated by commas, or all."),
     quick: bool = typer.Option(False, "--quick", help="The quick set (the default): every hazard once, in minutes."),
     full: bool = typer.Option(
-        False, "--full", help="Larger grids, most of them six times; half an hour or more, and can be resumed."
+        False, "--full", help="Larger grids, most of them six times; half an hour or more. Can be resumed."
     ),
     repetitions: int | None = typer.Option(
-        None, "--repetitions", "-n", min=1, max=1000, help="How often. Default: as the mode says."
+        None, "--repetitions", "-n", min=1, max=1000, help="Runs of each scenario and system. Default: set by the mode."
     ),
     seed: int | None = typer.Option(None, "--seed", min=0, help="Seed of the order. Default: a new one."),
     name: str | None = CAMPAIGN_NAME,
-    resume: str | None = typer.Option(None, "--resume", help="Go on with this one (latest-hazards: the last)."),
+    resume: str | None = typer.Option(None, "--resume", help="Resume this one (latest-hazards: the last)."),
     as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
-    """Play scenarios on servers of the lab's own and print what came of each run.
+    """Play scenarios on the lab's own servers and print the result of each run.
 
     Examples: lockbench hazard run gc-pause --system redis,etcd;  lockbench hazard run all;  lockbench hazard run
     --resume latest-hazards

@@ -19,7 +19,7 @@ _CAMPAIGN = typer.Option(
 _HAZARDS = typer.Option(
     None,
     "--hazards",
-    help="A hazard campaign under data/runs, a folder, or `reference`. Default: the latest, where there is one.",
+    help="A hazard campaign under data/runs, a folder, or `reference`. Default: the latest, if there is one.",
 )
 _NO_HAZARDS = typer.Option(False, "--no-hazards", help="Leave hazards out: cells about safety stay `not measured`.")
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def report(
     campaign: str | None = _CAMPAIGN,
     reference: bool = typer.Option(False, "--reference", help="Render the committed figures/ from data/reference."),
-    notebook: bool = typer.Option(True, help="Also execute the notebooks (ten seconds more for each)."),
+    notebook: bool = typer.Option(True, help="Also execute the notebooks (ten more seconds each)."),
     hazards: str | None = _HAZARDS,
     no_hazards: bool = _NO_HAZARDS,
 ) -> None:
@@ -115,9 +115,9 @@ def compare(
     a: str = typer.Argument(..., help="A campaign under data/runs, a folder, `reference` or `latest`."),
     b: str = typer.Argument(..., help="Another one: does it lie within the intervals of the first?"),
     markdown: bool = typer.Option(False, "--markdown", help="Print Markdown instead of tables for a terminal."),
-    csv: bool = typer.Option(False, "--csv", help="Print one row a cell and column, with plain numbers."),
+    csv: bool = typer.Option(False, "--csv", help="Print one row per cell and column, with plain numbers."),
 ) -> None:
-    """Put two campaigns side by side: what differs between them, and what of the numbers came out again.
+    """Put two campaigns side by side: what differs, and which numbers were reproduced.
 
     Examples: lockbench compare reference latest; lockbench compare monday tuesday --markdown > compared.md
     """

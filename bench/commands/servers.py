@@ -41,7 +41,7 @@ def chosen_specs(names: list[str] | None) -> tuple[ServerSpec, ...]:
 
 
 def doctor(as_json: bool = _JSON) -> None:
-    """Say, for each system, where its servers would come from, and the exact command that installs what is missing.
+    """Show where each system's servers come from, and the exact command that installs what is missing.
 
     Example: lockbench doctor
     """
@@ -137,7 +137,7 @@ def status(as_json: bool = _JSON) -> None:
         OUT.print("no servers are up; `lockbench up` starts them")
     else:
         table = Table(title="Servers")
-        for column in ("servers", "node", "source", "address", "pid", "identity, as the server told it"):
+        for column in ("servers", "node", "source", "address", "pid", "identity, as the server reports it"):
             table.add_column(column, overflow="fold")
         for line in lines:
             told = line.identity if line.problem is None else f"[red]{line.problem}[/]"

@@ -29,16 +29,16 @@ def check_suspended_holder_is_told(bench: Harness) -> None:
     client = bench.open(ttl_ms=bench.short_ttl_ms, clock=clock)
     key = bench.new_key()
     grant = bench.take(client, key)
-    assert client.lost(grant) is None, "a holder within its lease is told that it lost it"
+    assert client.lost(grant) is None, "a holder within its lease is reported to have lost it"
     clock.slept_ns = 2 * (bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms) * 1_000_000
-    assert client.lost(grant), "a holder whose machine slept past its lease is not told"
+    assert client.lost(grant), "a holder whose machine slept past its lease is not notified"
     let_pass(bench.short_ttl_ms)  # a session may be renewed, or a new one begun, in the background
-    assert client.lost(grant), "a loss that was told was taken back"
+    assert client.lost(grant), "a reported loss was taken back"
     for name, call in (("renewal", client.renew), ("release", client.release)):
         answer = call(grant)
-        assert isinstance(answer, Refusal), f"a {name} after the loss was told succeeded: {answer}"
-        assert answer.outcome is Outcome.LOST, f"a {name} after the loss was told said {answer}"
-    assert client.lost(grant), "a loss that was told was taken back"
+        assert isinstance(answer, Refusal), f"a {name} after the reported loss succeeded: {answer}"
+        assert answer.outcome is Outcome.LOST, f"a {name} after the reported loss said {answer}"
+    assert client.lost(grant), "a reported loss was taken back"
     bench.take(bench.open(), key, bench.lapse_ms)  # nothing of it stands in others' way
     bench.take(client, bench.new_key())  # and the client can go on
 

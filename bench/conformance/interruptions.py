@@ -281,6 +281,6 @@ class _Trials:
             return False
         seen = self.bench.ask(self._stranger, key)
         assert isinstance(seen, Refusal), (
-            f"{self._where}: the client is not told that it lost {key}, and a stranger got it"
+            f"{self._where}: the client is not notified that it lost {key}, and a stranger got it"
         )
         return True

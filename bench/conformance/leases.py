@@ -86,14 +86,14 @@ def check_stopped_holder_is_told(bench: Harness) -> None:
     holder = bench.spawn(ttl_ms=bench.short_ttl_ms)
     key = bench.new_key()
     bench.actor_acquires(holder, key)
-    assert holder.ask("lost", key=key)["reason"] is None, "a holder within its lease is told that it lost it"
+    assert holder.ask("lost", key=key)["reason"] is None, "a holder within its lease is reported to have lost it"
     holder.stop()
     let_pass(bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms + LAPSE_SLACK_MS / 3)
     holder.resume()
     eventually(
         lambda: holder.ask("lost", key=key)["reason"],
         AT_ONCE_MS,
-        "a holder stopped past its lease is not told that it lost it",
+        "a holder stopped past its lease is not notified of the loss",
     )
 
 

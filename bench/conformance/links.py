@@ -99,9 +99,7 @@ def check_cut_off_holder_is_told(bench: Harness) -> None:
     grant = bench.take(client, key)
     wire.drop()
     told_within_ms = bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms + AT_ONCE_MS
-    eventually(
-        lambda: client.lost(grant), told_within_ms, "a holder that was cut off is not told that it lost the lock"
-    )
+    eventually(lambda: client.lost(grant), told_within_ms, "a holder that was cut off is not notified of the loss")
     other = bench.open()
     next_grant = bench.take(other, key, bench.lapse_ms + LAPSE_SLACK_MS)
     wire.restore()
@@ -116,9 +114,9 @@ def check_severed_holder_is_told(bench: Harness) -> None:
     client = bench.open(via=wire, call_timeout_ms=BAD_WIRE_CALL_MS)
     key = bench.new_key()
     grant = bench.take(client, key)
-    assert client.lost(grant) is None, "a holder with a sound connection is told that it lost the lock"
+    assert client.lost(grant) is None, "a holder with a sound connection is reported to have lost the lock"
     wire.sever()
-    eventually(lambda: client.lost(grant), AT_ONCE_MS, "a holder whose connection was reset is not told")
+    eventually(lambda: client.lost(grant), AT_ONCE_MS, "a holder whose connection was reset is not notified")
     other = bench.open()
     next_grant = bench.take(other, key, AT_ONCE_MS)
     _must_say_lost(client, grant)
@@ -166,5 +164,5 @@ def check_one_cut_does_not_lose_the_lease_silently(bench: Harness) -> None:
     else:
         told_within_ms = max(0.0, lease_ends_ms - now_ms()) + AT_ONCE_MS
         eventually(
-            lambda: client.lost(grant), told_within_ms, f"the renewal said {answer}, and the holder was not told"
+            lambda: client.lost(grant), told_within_ms, f"the renewal said {answer}, and the holder was not notified"
         )

@@ -187,7 +187,7 @@ class Stage:
         if asked.before and outcome == "acquired":
             late_ms = (answer["answered_ns"] - self._instant(asked.before)) / 1e6
             if late_ms >= 0:
-                raise ActorFailed(f"{actor} {asked.do}: told {late_ms:.1f} ms after {asked.before}")
+                raise ActorFailed(f"{actor} {asked.do}: answered {late_ms:.1f} ms after {asked.before}")
         return answer
 
     def _await(self, step: Step) -> None:
@@ -203,7 +203,7 @@ class Stage:
         if until == "asking":
             count, within_s = self._acquires.get(actor, 0), ANSWERS_WITHIN_S
             if count == 0:
-                raise ScenarioError(f"{self._setting.scenario.name}: {actor} was not told to acquire, and never asks")
+                raise ScenarioError(f"{self._setting.scenario.name}: {actor} has no acquire, and never asks")
             if self._cast.wait_said(actor, "asking", count, within_s) is None:
                 raise ActorFailed(f"{actor} has not begun to ask within {within_s:g} s")
             return

@@ -130,7 +130,7 @@ class Behaviour(BaseModel):
     ] = "fixed"
     zipf_exponent: Annotated[
         float,
-        Field(ge=0, le=10, description="hot-cold: how unlike the keys are"),
+        Field(ge=0, le=10, description="hot-cold: how unevenly the keys are used"),
         Parameter("zipf", "1.2", "Zipf {}", of=(HOT_COLD,), initial=0.99, zero="all alike"),
     ] = 0.0
     step_s: Annotated[  # 0: no ladder

@@ -59,7 +59,7 @@ def _contexts(evidence: Evidence, rows: tuple[LongRow, ...]) -> tuple[Context, .
         ("Servers", "nodes"),
         ("Wait when contended", "wait"),
         ("Server version", "version"),
-        ("Servers came from", "source"),
+        ("Source of the servers", "source"),
     )
     found = []
     for title, attribute in lines:
@@ -76,7 +76,7 @@ def _token_sources(evidence: Evidence) -> Context:
         seen = [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
         told = dict.fromkeys(capabilities.get("fencing_source", "") or "no token" for capabilities in seen)
         texts[system] = "; ".join(told) or formats.NOTHING
-    return Context("Token taken from", texts)
+    return Context("Source of the token", texts)
 
 
 def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
@@ -100,7 +100,7 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
         (
             f"Disk and network{whose}",
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms{_p99(machine)}; loopback "
-            f"round trip p50 {machine.loopback_rtt_us_p50:.0f} µs, of the quickest burst{_bursts(machine)}",
+            f"round trip p50 {machine.loopback_rtt_us_p50:.0f} µs in the quickest burst{_bursts(machine)}",
         ),
         *([_hazard_fact(lab)] if lab is not None else []),
     )
@@ -163,8 +163,8 @@ def _workloads(evidence: Evidence) -> Iterable[str]:
 def _unit(evidence: Evidence) -> str:
     count = len(evidence.environments)
     if not count:
-        return "Intervals are of one campaign on one host: the run is the unit, and another day or host may lie outside"
-    return f"Intervals are of {count} campaigns: the campaign is the unit, and its runs give its mean"
+        return "Intervals hold for one campaign on one host, with the run as unit: another day or host may fall outside"
+    return f"Intervals come from {count} campaigns: the campaign is the unit, and its runs give its mean"
 
 
 def _method(evidence: Evidence) -> tuple[str, ...]:
@@ -177,23 +177,23 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
     told = "; ".join(sorted(methods)) or "no run counts"
     sources = run_sources(evidence)
     where = (
-        ["Servers of a given URL were measured over whatever network lies between; where they run is not known."]
+        ["Servers given by URL were measured over whatever network lies between; where they run is not known."]
         if OWN in sources
         else []
     )
     if ours(sources):
         whose = "our servers" if where else "servers"
         where.append(
-            f"Generator and {whose} share this machine's cores, and their traffic is loopback: a network's round trips "
-            "are missing from these latencies."
+            f"The load generator and {whose} share this machine's cores and talk over loopback: these latencies "
+            "include no network."
         )
     return (
         f"Closed loop: each client sends its next request after the previous reply. {' '.join(where)}",
         *_workloads(evidence),
         f"{_unit(evidence)} ({told}).",
-        "A percentile is printed only where every run has the operations to carry it. A run that failed a self-check "
-        "is kept and left out of the numbers; a footnote says so.",
-        f"A percentile on fewer than {STALLS_NEEDED} separate stalls is not printed either: those are single events.",
+        "A percentile is printed only if every run has enough operations for it. A run that failed a self-check is "
+        "kept but left out of the numbers; a footnote says so.",
+        f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events.",
         *method_sentences(evidence),
-        "Rows differ in durability and topology, so nothing here is a ranking. An emulator is shown, never ranked.",
+        "Rows differ in durability and topology, so this is not a ranking. Emulators are shown, never ranked.",
     )

@@ -14,10 +14,10 @@ from bench.report.table_model import CellRow, Comparison, cell_rows, system_colu
 
 _TITLE = "Who got the lock next"
 _EXPLANATION = (
-    "Under contention the median can lie below the uncontended one: without think time whoever releases takes the lock "
-    "again at once, while the others wait. So the mean says what an acquire cost on average, and the wait of the "
-    "grants that changed hands what it cost those who had to wait. Of shares and streaks the median run is shown, with "
-    "the range of the runs."
+    "Under contention the median can be lower than without: with no think time, a client that releases the lock often "
+    "takes it again at once while the others wait. The mean shows what an acquire costs on average; the wait when the "
+    "lock changed hands shows what it costs those who had to wait. Shares and streaks are the median run's, with the "
+    "range of the runs."
 )
 _WAITING = "Waiting beside a fair queue"
 _WAITING_EXPLANATION = (
@@ -107,7 +107,7 @@ _COLUMNS: Sequence[Column[CellRow]] = (
     _ms("Mean acquire", "acquire_us_mean"),
     Column("Grants that changed hands", _hands, fit=Fit()),
     Column("Longest streak of one client", lambda row: whole_text(row.cell, "longest_streak"), fit=Fit()),
-    _ms("Their wait when it changed hands: p50", "handed_wait_us_p50"),
+    _ms("Wait when it changed hands: p50", "handed_wait_us_p50"),
     _ms("p99", "handed_wait_us_p99"),
 )
 _WAITING_COLUMNS: Sequence[Column[CellRow]] = (

@@ -10,19 +10,18 @@ from bench.report.cell_texts import estimate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import ABSENT, Comparison, Costs, LongRow, system_column, tried_in
 
-_TITLE = "What an acquire needs, and what the servers time themselves"
+_TITLE = "What an acquire needs, and what the servers report"
 _EXPLANATION = (
-    "The floor is these round trips and durable writes, one after another, each at the machine's own median. "
-    "The round trip is that of the quickest of several bursts; in brackets the floor with the quickest and with the "
-    "slowest one, where recorded. The servers' means cover the whole run, warm-up included: `answer` is a request from "
-    "its arrival to its answer, with disk and other servers; `execute` the work alone; `fsync` one durable write of the"
-    " log."
+    "The floor is these round trips and durable writes in sequence, each at this machine's own median. The round trip "
+    "is that of the quickest of several bursts; the brackets show the floor with the quickest and the slowest burst, "
+    "where recorded. Server means cover the whole run, warm-up included: `answer` is a request from its arrival to its "
+    "answer, disk and other servers included; `execute` is the work alone; `fsync` is one durable write of the log."
 )
 _COLUMNS: Sequence[Column[LongRow]] = (
     system_column(lambda row: row),
     Column("Round trips of an acquire", lambda row: row.costs.round_trips, strong=False, fit=Fit(width=21)),
     Column("Durable writes it waits for", lambda row: row.costs.durable_writes, strong=False, fit=Fit(width=14)),
-    Column("The servers' own means", lambda row: row.costs.server_means_us, unit="µs a call", strong=False, fit=Fit()),
+    Column("Server means", lambda row: row.costs.server_means_us, unit="µs per call", strong=False, fit=Fit()),
 )
 
 

@@ -12,8 +12,8 @@ from bench.report.table_model import Comparison, LongRow, system_column
 
 _TITLE = "Saturation by number of clients"
 _EXPLANATION = (
-    "Each step of the climb by itself: latencies of unlike numbers of clients are never pooled. Where throughput rises "
-    "no more, further clients only wait. The window after the climb has as many clients as the best step had."
+    "Each step of the climb on its own: latencies of different client counts are never pooled. Once throughput stops "
+    "rising, more clients only wait. The window after the climb has as many clients as the best step."
 )
 
 

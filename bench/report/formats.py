@@ -14,12 +14,12 @@ RANGE = "\u2013"  # en dash
 MINUS = "\u2212"
 ELLIPSIS = "\u2026"
 NOTHING = "\u2014"  # em dash: the question does not arise
-NOT_TOLD = "not told"  # by the servers
+NOT_REPORTED = "not reported"  # by the servers
 
 
 def servers(nodes: int | None) -> str:
     """How many servers, in words."""
-    return f"number of servers {NOT_TOLD}" if nodes is None else f"{nodes} server{'' if nodes == 1 else 's'}"
+    return f"number of servers {NOT_REPORTED}" if nodes is None else f"{nodes} server{'' if nodes == 1 else 's'}"
 
 
 def significant(value: float, digits: int = 2) -> str:

@@ -68,22 +68,21 @@ class GroupMarks:
 def method_sentences(evidence: Evidence) -> Iterable[str]:
     """What the letters mean, and which cells could have got one but have too few runs."""
     yield (
-        f"Numbers with the same letter after {SIGN} are not told apart: the {CONFIDENCE:.0%} interval of their ratio "
-        "to the best of the group contains 1. Compared are only systems with equally many "
-        "servers from the same source whose acquires both wait, or both do not wait, for a disk, and so their "
-        "releases; never an emulator, and never a number that is a bound. An interval needs "
-        f"{RUNS_FOR_AN_INTERVAL} runs of either."
+        f"Numbers with the same letter after {SIGN} cannot be distinguished: the {CONFIDENCE:.0%} interval of their "
+        "ratio to the best of the group contains 1. Only like is compared with like: equally many servers from the "
+        "same source, and acquires (likewise releases) that either all wait for a disk or all do not; never an "
+        f"emulator or a bound. An interval needs {RUNS_FOR_AN_INTERVAL} runs of each."
     )
     compared = {workload for workload, _ in COMPARED.values()}
     few = [cell for cell in too_few(evidence.cells) if cell.workload.title in compared]
     if few:
         told = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.title}" for cell in few)
-        yield f"Not compared with another of their kind, for lack of runs: {'; '.join(told)}."
+        yield f"Too few runs to compare: {'; '.join(told)}."
 
 
 def _sentence(letter: str, words: str, group: Group) -> str:
     """With the ratios and their intervals where they fit; `comparison.csv` has all numbers."""
-    said = f"{SIGN}{NO_BREAK}{letter}: {words} not told apart from {names.title(group.best.system)}; more runs may"
+    said = f"{SIGN}{NO_BREAK}{letter}: {words} indistinguishable from {names.title(group.best.system)}; add runs"
     ratios = ", ".join(f"{names.title(cell.system)} {formats.times_value(times, 3)}" for cell, times in group.others)
     for told in (ratios, ", ".join(names.title(cell.system) for cell, _ in group.others)):
         if len(f"{said}: {told}".split()) <= NOTE_WORDS:

@@ -22,7 +22,7 @@ from bench.report.table_model import ABSENT, Footnotes
 
 NO_TOKEN = "No token, so no fence can help; fence by other means"
 NOT_EXPOSED = "No trial could have shown harm; play more trials"
-COUNTER = "A deleted or lost counter starts anew, and late writes pass; make it outlive the lock"
+COUNTER = "A deleted or lost counter starts again, and late writes pass; make it outlive the lock"
 FEW = "Too few runs to call it safe; play more"
 _CLOCKS = (Role.SERVER_CLOCKS, Role.CLOCK_SEARCH, Role.CLIENT_CLOCKS)
 

@@ -128,9 +128,12 @@ def on_one_line(middle: str, spread: str) -> str:
     return f"{middle} ({spread})" if spread else middle
 
 
+_PLAINER = {"told_ms": "notified_ms"}  # records keep the first, and tables print the second
+
+
 def label(name: str) -> str:
     """A parameter or measure as a heading: pause_ttls is "pause, TTL", nodes_down is "nodes down"."""
-    stem, _, unit = name.rpartition("_")
+    stem, _, unit = _PLAINER.get(name, name).rpartition("_")
     if stem and unit in _UNITS:
         return f"{stem.replace('_', ' ').replace('ttl', 'TTL')}, {_UNITS[unit]}"
     return name.replace("_", " ")

@@ -15,10 +15,10 @@ from bench.report.machine import cores
 
 # What each word means; its order is that of harm.
 MEANINGS: Mapping[HazardVerdict, str] = {
-    HazardVerdict.SAFE: "the harm, with most faults two holders at once, was never observed",
+    HazardVerdict.SAFE: "the harm that this fault can cause (usually two holders) was never observed",
     HazardVerdict.WITH_FENCING: "two clients held the lock; with the fence on, every late write was refused",
-    HazardVerdict.UNSAFE: "the harm was observed, and no fence helped, or none was tried",
-    HazardVerdict.UNAVAILABLE: "nobody got the lock, or not within a lease",
+    HazardVerdict.UNSAFE: "the harm was observed, and no fence stopped it, or none was tried",
+    HazardVerdict.UNAVAILABLE: "nobody got the lock, or not within the time of a lease",
     HazardVerdict.NOT_MEASURED: "no trial could have shown the harm",
 }
 NOT_SEEN = "not seen"  # instead of `safe`, where so few runs looked that the word would promise too much
@@ -26,10 +26,10 @@ HELD = "fence held so far"  # instead of `safe only with fencing`, for the same 
 IN_ONE_RUN = "seen in one run"  # instead of `unsafe`: no verdict comes from one run
 FEW_MEANINGS = {
     NOT_SEEN: "never observed, but in too few runs to call it safe",
-    HELD: "two clients held the lock; a fence refused every late write, in too few runs to rely on it",
+    HELD: "two clients held the lock; a fence refused every late write, but in too few runs to rely on it",
     IN_ONE_RUN: "the harm was observed, but only one run could have shown it",
 }
-COUNTED = "Counts are trials that showed the harm, of those that could have."
+COUNTED = "Counts are trials that showed the harm, of the exposed ones (those that could have)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +117,15 @@ def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
     void = len(hazards.void)
     emulated = sorted({names.title(run.system) for run in hazards.runs if run.emulator})
     told = [
-        "Staged: each fault was brought about on purpose, at the instant at which it does most harm. A trial shows "
-        "what can happen, not how often it does.",
-        "Safe means never observed in so many runs: the true share of runs may still be as large as the bound beside "
-        f"it ({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided). Trials of one run are not independent.",
-        "One machine: clients, servers and the resource share its cores and its one monotonic clock; partitions are "
-        "those of a proxy of the lab's own.",
+        "Staged: each fault strikes on purpose, at the most harmful instant. A trial shows what can happen, not how "
+        "often.",
+        "Safe means never observed in these runs: the true share of runs may still be as high as the bound beside it "
+        f"({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided). Trials of one run are not independent.",
+        "One machine: clients, servers and the resource share its cores and its one monotonic clock; the lab's own "
+        "proxy makes the partitions.",
     ]
     if emulated:
-        told.append(f"Emulators: {', '.join(emulated)}. The algorithm was tried, not the service it is written for.")
+        told.append(f"Emulators: {', '.join(emulated)}. The algorithm was tested, not the real service.")
     if void:
         told.append(f"Void: {void} of {len(hazards.runs)} runs were not as staged, failed or were interrupted.")
     return tuple(told)

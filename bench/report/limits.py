@@ -24,17 +24,16 @@ def _network(evidence: Evidence) -> Iterable[str]:
     if OWN in sources:
         yield (
             "Servers given by URL: where they run, and what lies between them and the load generator, is not known, so "
-            "neither is what their latencies are made of."
+            "their latencies cannot be broken down."
         )
     if ours(sources):
         yield (
-            f"Loopback: clients and servers are on one machine, with a round trip of {machine.loopback_rtt_us_p50:.0f} "
-            f"µs at the median. Between machines every round trip of an acquire costs the network's own time on top, "
-            f"so these latencies are floors."
+            f"Loopback: clients and servers share one machine, with a median round trip of "
+            f"{machine.loopback_rtt_us_p50:.0f} µs. Between machines the network adds its time to every round trip."
         )
         yield (
-            f"Disk: one fdatasync takes {formats.ms(machine.fdatasync_us_p50)} ms at the median here "
-            f"({machine.filesystem}); systems that write durably move with it, the others do not."
+            f"Disk: the median fdatasync takes {formats.ms(machine.fdatasync_us_p50)} ms here "
+            f"({machine.filesystem}); systems that write durably depend on it, the others do not."
         )
 
 
@@ -49,13 +48,13 @@ def _generator(evidence: Evidence) -> Iterable[str]:
     highest, cell = max(shares, key=lambda item: item[0])
     yield (
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
-        f"{highest:.0%} of a core for each of its processes ({cell.system}, {cell.workload.title})."
+        f"{highest:.0%} of a core per process ({cell.system}, {cell.workload.title})."
     )
     for word, told in BOUND_WORDS.items():
         bound = [f"{cell.system} ({cell.workload.title})" for cell in evidence.cells if word in cell.bounds]
-        latencies = "" if word == CLIENTS else ", and latencies upper ones"
+        latencies = "" if word == CLIENTS else ", latencies upper bounds"
         if bound:
-            yield f"{told.capitalize()}, so that rates are lower bounds{latencies}: {', '.join(bound)}."
+            yield f"{told.capitalize()} (rates are lower bounds{latencies}): {', '.join(bound)}."
 
 
 def _runs(evidence: Evidence) -> Iterable[str]:
@@ -65,14 +64,14 @@ def _runs(evidence: Evidence) -> Iterable[str]:
     void = sum(row.void for row in evidence.rows)
     left_out = f" {void} of {len(evidence.rows)} runs were left out." if void else " No run was left out."
     behind = formats.counted(counts, "run")
-    alike = "cells of one class that the runs cannot tell apart share a letter"
+    alike = "indistinguishable cells of one class share a letter"
     yield f"Replication: {behind} behind each cell; {alike}.{left_out}"
 
 
 def _emulators(evidence: Evidence) -> Iterable[str]:
     emulated = sorted({cell.system for cell in evidence.cells if cell.emulator})
     if emulated:
-        yield f"Emulators: {', '.join(emulated)}. An emulator's speed says nothing about the service it stands in for."
+        yield f"Emulators: {', '.join(emulated)}. An emulator's speed says nothing about the real service."
 
 
 def _untested(evidence: Evidence) -> Iterable[str]:
@@ -82,5 +81,5 @@ def _untested(evidence: Evidence) -> Iterable[str]:
     elif missing:
         yield (
             f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by this campaign, among them what "
-            f"happens when a holder pauses and when clocks jump. A fast lock in these tables need not be a safe one."
+            f"happens when a holder pauses and when clocks jump. A lock that is fast here need not be safe."
         )

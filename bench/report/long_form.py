@@ -101,7 +101,7 @@ def describe(setting: Setting | None, contended: Cell | None) -> dict[str, str]:
     return {
         "wait": contended.workload.wait if contended else NOTHING,
         "durability": (durability_text(setting.durability) if setting else "") or NOTHING,
-        "nodes": (formats.NOT_TOLD if setting.nodes is None else str(setting.nodes)) if setting else NOTHING,
+        "nodes": (formats.NOT_REPORTED if setting.nodes is None else str(setting.nodes)) if setting else NOTHING,
         "source": setting.source if setting else NOTHING,
         "version": setting.server_version if setting else NOTHING,
     }

@@ -28,73 +28,73 @@ def statistics_markdown() -> str:
                 _GENERATED,
                 "# How numbers come from runs",
                 "## The unit is the run",
-                "Operations within one run share its mood: the same connections, the same state of the disk and of the "
-                "machine. A thousand of them are not a thousand independent looks at a system. So each run gives one "
-                "value (its own p99, its own rate), and what is said about a system comes from those values. "
-                "Histograms of one run are added before a percentile is asked for; percentiles are never averaged "
-                "over processes or phases, and operations of different runs are never pooled.",
+                "Operations within one run share its conditions: the same connections, the same state of the disk and "
+                "of the machine. A thousand of them are not a thousand independent observations of a system. So each "
+                "run gives one value (its own p99, its own rate), and statements about a system rest on those values. "
+                "Histograms of one run are added before a percentile is taken; percentiles are never averaged over "
+                "processes or phases, and operations of different runs are never pooled.",
                 "The runs of a campaign are planned in blocks: in each block every cell runs once, in an order drawn "
-                "from the campaign's seed, so that a slow hour of the machine falls on all systems alike. The "
-                "intervals below treat the runs of two systems as independent; what the blocks share then makes an "
+                "from the campaign's seed, so that a slow hour of the machine affects all systems alike. The "
+                "intervals below treat the runs of two systems as independent; what the blocks share makes the "
                 "interval of a ratio too wide rather than too narrow.",
                 "## When a percentile is printed",
-                "Where every run of the cell has the operations to carry it: so many that the largest of them lies "
-                f"above the true percentile with a probability of at least {UPPER_CONFIDENCE:.1%}. With fewer, the "
-                "percentile would be the maximum under another name, and the cell reads `n/a (n too small)`.",
+                "Only if every run of the cell has enough operations: so many that the largest of them lies above the "
+                f"true percentile with a probability of at least {UPPER_CONFIDENCE:.1%}. With fewer, the percentile "
+                "would be the maximum under another name, and the cell reads `n/a (n too small)`.",
                 table(("Percentile", "Operations in every run"), _gates()),
-                "## Which bounds",
+                "## Which interval",
                 table(("Runs", "Of a quantile or a rate", "Of a ratio of two systems or workloads"), _bounds()),
-                "Where the runs of a campaign have a trend in their order, there is no interval either, however many "
-                "they are: what they drift towards, none of them has shown yet. Such a cell shows its runs' range.",
+                "If the runs of a campaign show a trend in their order, there is no interval, however many runs there "
+                "are: none of them has yet reached the value they drift towards. Such a cell shows the range of its "
+                "runs.",
                 "Nothing is resampled: a studentised bootstrap of six runs divides by the spread of its resamples. "
-                "Where all runs of a resample come from one of two modes, that is next to nothing, and the bounds then "
-                "lie beyond every pair of runs. Dots in the figures are the runs themselves.",
-                "## One campaign, and several",
-                "An interval of one campaign is of one campaign on one host. What a campaign's runs share (the day of "
-                "the host, where its disk lies, how memory was laid out) is in no difference between them, so a second "
-                f"campaign may well fall outside. With {CAMPAIGNS_FOR_AN_INTERVAL} campaigns of one commit or more, "
-                "the campaign is the unit: the interval comes from the means of the campaigns' logarithms. Two "
-                "campaigns show the range of their runs. `cells.csv` has both parts of the variation, `within` a "
+                "If all runs of a resample come from one of two modes, that spread is almost zero, and the interval "
+                "extends beyond every pair of runs. Dots in the figures are the runs themselves.",
+                "## One campaign or several",
+                "An interval from one campaign holds for that campaign on that host. What its runs share (the state of "
+                "the host that day, the location on disk, the layout of memory) does not vary between them, so a "
+                f"second campaign may well fall outside. With {CAMPAIGNS_FOR_AN_INTERVAL} or more campaigns of one "
+                "commit, the campaign is the unit: the interval comes from the means of the campaigns' logarithms. "
+                "Two campaigns show the range of their runs. `cells.csv` has both parts of the variation, `within` a "
                 "campaign and `between` campaigns, as standard deviations of the logarithm (0.1 is about 10 %).",
                 "## How the coverage was checked",
-                f"By simulation with a known truth (`bench/analysis/coverage.py`, seed {coverage.SEED}; the test is "
-                "`tests/analysis/test_coverage.py`). A made-up run has an effect that its operations share, and "
-                f"gives the sample p99 of {whole(coverage.OPERATIONS)} log-normal operations. Of intervals that "
-                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} should contain the truth.",
+                f"By simulation with a known true value (`bench/analysis/coverage.py`, seed {coverage.SEED}; the test "
+                "is `tests/analysis/test_coverage.py`). A simulated run has an effect shared by its operations, and "
+                f"yields the sample p99 of {whole(coverage.OPERATIONS)} log-normal operations. Of intervals that "
+                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} should contain the true value.",
                 table(
                     ("Interval", "Run effects", "Campaigns", "Runs", "Spread of the effects", "Covered", ""),
                     _coverage(),
                 ),
-                "Lines that fall short are of two kinds. One campaign was asked for the truth of many, from which it "
-                f"differs by a spread of {coverage.CAMPAIGN_EFFECT:.0%}: measure {CAMPAIGNS_FOR_AN_INTERVAL} "
-                "campaigns. Or the host disturbed one run in ten, and many sets of runs show no such run: look at "
-                "the runs themselves (`runs.csv`, and the dots in the figures), measure again on a quiet host, and "
-                "trust no interval whose runs hold one that stands alone.",
-                "Under skewed effects the t interval of a single quantile covers a little less than it promises: the "
-                "mean of few skewed values is mostly too low, and a run's own sample quantile lies a little below the "
-                "true one, by an amount that more runs do not lessen and more operations do.",
+                "Lines fall short for one of two reasons. A single campaign was used to estimate the value over many, "
+                f"from which it differs by a spread of {coverage.CAMPAIGN_EFFECT:.0%}: measure "
+                f"{CAMPAIGNS_FOR_AN_INTERVAL} campaigns. Or the host disturbed one run in ten, and many sets of runs "
+                "contain no such run: look at the runs themselves (`runs.csv`, and the dots in the figures), measure "
+                "again on a quiet host, and trust no interval that includes an outlier among its runs.",
+                "Under skewed effects the t interval of a single quantile covers slightly less than it promises: the "
+                "mean of a few skewed values is usually too low, and a run's own sample quantile lies slightly below "
+                "the true one. More operations reduce that gap; more runs do not.",
                 "## How a claimed figure is judged",
-                "On the interval of all runs together, never on one run. It lies below the claimed range, inside or "
-                "above it, and that decides; or it contains an end of the range, and the verdict is *cannot say*, with "
-                "the number of runs that would tell, if these vary as the others did. A bound is an interval that is "
-                "open on one side, so it decides in its own direction only. With two to "
-                f"{RUNS_FOR_AN_INTERVAL - 1} runs, whose cells show a range, the judging interval is Student's all the "
-                "same: it is so much wider there that it decides only what is far off.",
-                "Over loopback a latency below the claimed range decides nothing by itself, since a network would add "
-                "to it. Told is what it would have to add to each round trip. Within one region round trips take up to "
-                f"{PLAUSIBLE_ROUND_TRIP_MS:g} ms; where that is not enough, and a durable write of up to "
-                f"{PLAUSIBLE_WRITE_MS:g} ms would not be either, the claim fails.",
-                "## What is not told apart",
-                "Two systems are compared only in one class: the same workload with the same parameters, servers from "
-                "the same source, equally many of them, and acquires that both wait, or both do not wait, for a disk, "
-                "and so their releases (the adapter says which answers come after a durable write and which settings "
-                "decide it, the server tells how they are set). An emulator is in no "
-                "class. Neither is a number that is only a bound, whatever binds: the client, the generator, the "
-                "machine, or too few clients.",
-                "Within a class a group is the best system left and all whose ratio to that best one has an interval "
-                "that contains 1. They share a letter, and a footnote gives the ratios. Not being told apart is not "
-                "transitive, so two members of a group other than the best may well differ. Each interval stands for "
-                "itself: nothing is corrected for there being several.",
+                "By the interval of all runs together, never by one run. If it lies below, inside or above the claimed "
+                "range, that decides. If it contains an end of the range, the verdict is *cannot say*, with the number "
+                "of runs that would decide it, provided that they vary like the others. A bound is an interval open on "
+                "one side, so it decides only in its own direction. With two to "
+                f"{RUNS_FOR_AN_INTERVAL - 1} runs, whose cells show a range, the claim is still judged by Student's "
+                "interval, which is then so wide that it decides only what is far off.",
+                "Over loopback a latency below the claimed range decides nothing by itself, because a network would "
+                "add to it. The verdict says what it would have to add to each round trip. Within one region round "
+                f"trips take up to {PLAUSIBLE_ROUND_TRIP_MS:g} ms; if that is not enough, and neither is a durable "
+                f"write of up to {PLAUSIBLE_WRITE_MS:g} ms, the claim fails.",
+                "## What cannot be distinguished",
+                "Two systems are compared only within one class: the same workload with the same parameters, equally "
+                "many servers from the same source, and acquires (likewise releases) that either both wait for a disk "
+                "or both do not. The adapter says which answers come after a durable write and which settings decide "
+                "it; the server reports how they are set. Emulators belong to no class, and neither does a number that "
+                "is only a bound, whatever binds: the client, the generator, the machine, or too few clients.",
+                "Within a class a group is the best remaining system and all systems whose ratio to it has an interval "
+                "that contains 1. They share a letter, and a footnote gives the ratios. Being indistinguishable is not "
+                "transitive, so two members of a group other than the best may well differ. Each interval stands "
+                "alone: there is no correction for multiple comparisons.",
             )
         )
         + "\n"

@@ -152,7 +152,7 @@ def tried_in(table: Table[Any]) -> bool:
 
 
 NOTE_WORDS = 20  # at most: a note that is longer is not read
-UNLIKE = Text("unlike runs, not pooled: see the long form", measured=False)
+UNLIKE = Text("different runs, not pooled: see the long form", measured=False)
 
 
 class Footnotes:

@@ -13,9 +13,8 @@ from bench.report.table_model import CellRow, Comparison, cell_rows, system_colu
 _TOLD_OF_OWN = ("ttl_ms", "timeout_ms", "measure_s", "processes")
 _TITLE = "Every workload"
 _EXPLANATION = (
-    "Latencies of an acquire, waiting included. Those of `rate` count from the instant at which the schedule wanted "
-    "the operation (open loop), so that a stall shows in every operation that it delayed; all others count from the "
-    "client's own start (closed loop)."
+    "Acquire latencies, waiting included. In `rate` (open loop) they count from the scheduled instant, so a stall "
+    "shows in every operation that it delayed; in all other workloads (closed loop) from the client's own start."
 )
 
 

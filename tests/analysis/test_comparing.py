@@ -184,7 +184,7 @@ def test_campaigns_of_unlike_code_or_of_one_name_are_no_body_of_evidence(several
     path = several / "load" / "day-2" / "campaign.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "git_commit": "fedcba"}), encoding="utf-8")
-    with pytest.raises(StoreError, match=r"unlike code \(day-1 0123456789ab, day-2 fedcba"):
+    with pytest.raises(StoreError, match=r"different code \(day-1 0123456789ab, day-2 fedcba"):
         Evidence.load(find_campaign(str(several)))
     path.write_text(json.dumps({**record, "campaign_id": "day-1"}), encoding="utf-8")
     with pytest.raises(StoreError, match="one campaign twice"):

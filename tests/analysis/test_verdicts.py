@@ -133,8 +133,8 @@ def test_open_ends_of_a_range() -> None:
 
 # Claimed range; median, round trips from the client and between servers, durable writes -> what a network may add.
 LOOPBACK_CASES = [
-    ((0.5, 2.0), 0.0195, path(), Verdict.CONDITION, "where the network adds 0.48–1.98 ms to a round trip"),
-    ((5.0, 20.0), 1.2, path(1, 1), Verdict.CONDITION, "where the network adds 1.90–9.40 ms to a round trip"),
+    ((0.5, 2.0), 0.0195, path(), Verdict.CONDITION, "if the network adds 0.48–1.98 ms to each round trip"),
+    ((5.0, 20.0), 1.2, path(1, 1), Verdict.CONDITION, "if the network adds 1.90–9.40 ms to each round trip"),
     (
         (50.0, 200.0),
         0.44,
@@ -144,9 +144,9 @@ LOOPBACK_CASES = [
     ),
     ((5.0, 20.0), 0.44, path(1, 1, 1), Verdict.NOT_TESTABLE, "or writes slower"),
     ((5.0, 20.0), 0.44, path(1, 1, 0), Verdict.FAILS, "within one region they take up to 2 ms"),
-    ((0.0, 1.0), 0.0195, path(), Verdict.CONDITION, "where the network adds up to 0.98 ms to a round trip"),
+    ((0.0, 1.0), 0.0195, path(), Verdict.CONDITION, "if the network adds up to 0.98 ms to each round trip"),
     ((0.0, 10.0), 0.5, path(), Verdict.HOLDS, ""),
-    ((1.0, None), 0.5, path(), Verdict.CONDITION, "where the network adds 0.50 ms and more to a round trip"),
+    ((1.0, None), 0.5, path(), Verdict.CONDITION, "if the network adds 0.50 ms and more to each round trip"),
     ((0.1, 0.2), 0.5, path(), Verdict.FAILS, "slower than claimed"),
     ((0.5, 2.0), 0.0195, {}, Verdict.NOT_TESTABLE, "round trips were not recorded"),
     ((0.5, 2.0), 0.5, path(), Verdict.CANNOT_SAY, "contains 0.5"),
@@ -202,7 +202,7 @@ def test_one_run_of_six_never_decides() -> None:
     spread_out = latency_cell(*[(value, 3.0) for value in (1.2, 2.1, 2.3, 2.4, 2.6, 3.4)])
     got = judged(claim(0.5, 2.0), spread_out)
     assert got.verdict is Verdict.CANNOT_SAY
-    assert got.why == "the median: the interval 1.55 to 3.2 ms contains 2; about 42 runs would tell"
+    assert got.why == "the median: the interval 1.55 to 3.2 ms contains 2; about 42 runs would decide it"
 
 
 def test_one_run_alone_decides_nothing_and_two_only_what_is_far_off() -> None:
@@ -243,8 +243,8 @@ BOUND = ("generator",)
         (rate_cell(*about(900)), Verdict.NOT_TESTABLE, "share this machine's cores"),
         (rate_cell(*about(900), source="url"), Verdict.FAILS, "less than claimed"),
         (rate_cell(*about(900), source="url", bounds=BOUND), Verdict.NOT_TESTABLE, "generator-bound"),
-        (rate_cell(*about(5_000), source="url"), Verdict.CANNOT_SAY, "count as two, the interval"),
-        (rate_cell(*about(50_000), source="url"), Verdict.CANNOT_SAY, "count as one, the interval"),
+        (rate_cell(*about(5_000), source="url"), Verdict.CANNOT_SAY, "count as two: the interval"),
+        (rate_cell(*about(50_000), source="url"), Verdict.CANNOT_SAY, "count as one: the interval"),
     ],
 )
 def test_throughput_against_10_to_50_thousand(cell: Cell, verdict: Verdict, why: str) -> None:

@@ -20,7 +20,7 @@ from bench.records.store import HazardFolder, Store, StoreError
 from bench.servers.running.supervisor import Supervisor
 
 EMPTY = HazardHistory(started_at="2026-01-01T00:00:00+00:00", trials=(), facts=None, source="none")
-# Under a grant that nobody was told of: only a mistake of the recorder makes such a history.
+# Under a grant that no client reported: only a mistake of the recorder makes such a history.
 CONTRADICTS = Trial(
     name="1",
     ttl_ms=1000,
@@ -112,7 +112,7 @@ def test_a_history_that_contradicts_itself_is_kept_and_counted_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = EMPTY.model_copy(update={"trials": (CONTRADICTS,)})
-    with pytest.raises(CampaignIncomplete, match=r"the history contradicts itself: .*nobody was told of"):
+    with pytest.raises(CampaignIncomplete, match=r"the history contradicts itself: .*no client reported"):
         play(tmp_path, monkeypatch, lambda: broken, lambda: EMPTY)
     assert states(tmp_path) == {"run-0": RunState.MEASURED, "run-1": RunState.CHECKED}
 

@@ -100,7 +100,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
         until(lambda: second_run_loads(tmp_path))
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=30)
-    assert "`lockbench run --resume c` goes on with it" in " ".join(said.split())
+    assert "`lockbench run --resume c` resumes it" in " ".join(said.split())
 
 
 def test_the_full_mode_says_at_once_how_to_go_on(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_full_mode_says_at_once_how_to_go_on(tmp_path: Path) -> None:
         until(lambda: bool(list((tmp_path / "runs/c").glob("*/log.txt"))))
         process.send_signal(signal.SIGKILL)  # which leaves no time to say anything
         said, _ = process.communicate(timeout=30)
-    assert "should this be interrupted, `lockbench run --resume c`" in " ".join(said.split())
+    assert "if interrupted, `lockbench run --resume c`" in " ".join(said.split())
     assert len(campaign_of(tmp_path).campaign.runs) >= 6
 
 
@@ -117,7 +117,7 @@ def test_the_full_mode_says_at_once_how_to_go_on(tmp_path: Path) -> None:
     [
         (["--resume"], "no campaign 'latest'"),
         (["--resume", "never"], "no campaign 'never'"),
-        (["never"], "'never': go on with that campaign by --resume, or name a new one by --name"),
+        (["never"], "'never': resume that campaign with --resume, or name a new one with --name"),
         (["--resume", "-n", "3", "-s", "all"], "the campaign's own plan: leave out --system, --repetitions"),
         (["--resume", "c", "--full"], "leave out --full"),
     ],

@@ -15,7 +15,7 @@ from bench.systems.registry import SYSTEMS
 IN_PROCESS = [
     ("memory", "processes_exclude_each_other", "increments were lost"),
     ("memory", "crashed_holder_frees_at_once", "expected a grant"),
-    ("faulty", "severed_holder_is_told", "is not told"),
+    ("faulty", "severed_holder_is_told", "is not notified"),
     ("memory", "open_names_who_does_not_answer", "opened where nobody listens"),
 ]
 # (system, class in bad_clients, check, what it must complain of)

@@ -13,7 +13,7 @@ _Row = TypeVar("_Row")
 # "3 of 6 pairs in 2 runs, ≤ 78 %"; a part of a time ("1,004 of 2,000 ms") is no count.
 COUNT = re.compile(
     r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*\d|\d)(?![\d,]* ms)(?: pairs(?: of grants)?)?"
-    r"(?: in (\d+) runs?, ≤ (\d+) % of runs at 95 %)?"
+    r"(?: in (\d+) runs?, ≤ (\d+) % of runs at 95 % confidence)?"
 )
 _RUNS_AND_A_BOUND = re.compile(r" in [\d,]+ runs?, ≤")
 

@@ -13,7 +13,7 @@ from tests.judge.searches import searches
 from tests.judge.settled import lines_of
 
 PAUSE = "pause of the holder"
-CLOCKS = ("clock jump of the servers", "clock of a client wrong")
+CLOCKS = ("server clock jump", "wrong client clock")
 
 
 def compare_glance(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen: Comparison) -> None:

@@ -234,7 +234,7 @@ def at_write(trial: Trial) -> bool:
 
 
 def _by_protocol(trial: Trial) -> str | None:
-    return "token first shown with a write" if at_write(trial) else ""
+    return "token first shown by a write" if at_write(trial) else ""
 
 
 def _by_protocol_named(trial: Trial) -> str | None:
@@ -242,7 +242,7 @@ def _by_protocol_named(trial: Trial) -> str | None:
 
 
 def _by_meanwhile(trial: Trial) -> str | None:
-    return {"cut_off": "holder cut off meanwhile", "releases": "holder gave up and released meanwhile"}.get(
+    return {"cut_off": "holder cut off meanwhile", "releases": "holder gives up and releases meanwhile"}.get(
         str(trial.setting("meanwhile")), ""
     )
 
@@ -259,11 +259,11 @@ def _by_idle_timeout(trial: Trial) -> str | None:
 
 
 def _by_care(trial: Trial) -> str | None:
-    return "" if trial.setting("asks_first", True) else "a holder that does not ask"
+    return "" if trial.setting("asks_first", True) else "holder does not check first"
 
 
 def _by_held_up(trial: Trial) -> str | None:
-    return "its clean-up as well" if trial.setting("held_up") == "all" else ""
+    return "clean-up delayed too" if trial.setting("held_up") == "all" else ""
 
 
 def _by_direction(trial: Trial) -> str | None:
@@ -314,7 +314,7 @@ def _by_durability(trial: Trial) -> str | None:
 def _by_replication(trial: Trial) -> str | None:
     if trial.number("quorum") > 1:
         return ""
-    return "after it replicated" if trial.setting("replicated") else "before it replicated"
+    return "after replication" if trial.setting("replicated") else "before replication"
 
 
 def _by_role(trial: Trial) -> str | None:
@@ -338,7 +338,7 @@ def minority_down(trial: Trial) -> bool:
 def _by_share(trial: Trial) -> str | None:
     if nodes_down(trial) == 0:
         return None
-    share = "a minority" if minority_down(trial) else "a majority"
+    share = "minority" if minority_down(trial) else "majority"
     return f"{share} {'hanging' if trial.setting('how', 'kill') == 'hang' else 'killed'}"
 
 
@@ -376,12 +376,12 @@ MEANINGS = {
     "gc-pause": _PAUSE,
     "page-scenario": _PAUSE,
     "fence-gap": Meaning(
-        "late write ahead of the new holder's first", exposed=_outlasted("pause"), line=_by_protocol_named
+        "late write before the new holder's first", exposed=_outlasted("pause"), line=_by_protocol_named
     ),
     "late-on-the-wire": Meaning(
-        "write late on the wire", "late write", _came_late, _outlasted("write_held"), line=_by_meanwhile
+        "write delayed on the wire", "late write", _came_late, _outlasted("write_held"), line=_by_meanwhile
     ),
-    "suspended-client": Meaning("machine of the holder suspended", "went on", _went_on_awake, _outlasted("suspend")),
+    "suspended-client": Meaning("holder's machine suspended", "went on", _went_on_awake, _outlasted("suspend")),
     "watchdog": Meaning("stall of a renewing holder", exposed=_stopped("pause", "stall"), line=_by_stall),
     "idle-in-transaction": Meaning("pause inside a transaction", exposed=_stopped("pause"), line=_by_idle_timeout),
     "cable-pulled": Meaning("holder cut off", harm=two_holders_awake, exposed=_outlasted("partition"), line=_by_care),
@@ -395,32 +395,32 @@ MEANINGS = {
     ),
     "late-release": Meaning("late release", "freed for another", _stolen, _outlasted("pause")),
     "swallowed-reply": Meaning(
-        "reply to an acquire lost", "blocked", exposed=_struck("swallow_reply"), nobody=_blocked
+        "lost reply to an acquire", "blocked", exposed=_struck("swallow_reply"), nobody=_blocked
     ),
     "late-request": Meaning(
-        "acquire late on the wire",
+        "acquire delayed on the wire",
         "blocked",
         exposed=_struck("request_held", "partition"),
         nobody=_blocked,
         line=_by_held_up,
     ),
     "lease-dies-in-queue": Meaning(
-        "lease dies in the queue", "dead waiter", _dead_waiter, _stopped("pause"), nobody=_nobody_next
+        "lease expires in the queue", "dead waiter", _dead_waiter, _stopped("pause"), nobody=_nobody_next
     ),
     "late-quorum": Meaning("late quorum", "late grant", _granted_with_nothing_left, _quorum_came_late, nobody=_never),
     "server-clock": Meaning(
-        "clock jump of the servers",
+        "server clock jump",
         harm=two_holders_awake,
         exposed=servers_went_ahead,
         nobody=_never,
         line=_by_direction,
     ),
     "redlock-clock": Meaning(
-        "clock jump of the servers", exposed=_first_step_of_a_search, nobody=_never, line=_by_nodes, search=True
+        "server clock jump", exposed=_first_step_of_a_search, nobody=_never, line=_by_nodes, search=True
     ),
-    "redlock-drift": Meaning("clock drift of the servers", exposed=_servers_ran_fast, nobody=_never, line=_by_drift),
+    "redlock-drift": Meaning("server clock drift", exposed=_servers_ran_fast, nobody=_never, line=_by_drift),
     "client-clock": Meaning(
-        "clock of a client wrong",
+        "wrong client clock",
         harm=two_holders_awake,
         exposed=client_ends_it_early,
         nobody=_refused_though_lost,
@@ -428,7 +428,7 @@ MEANINGS = {
         line=_by_client,
     ),
     "clock-back-and-crash": Meaning(
-        "crash of the holder, clocks back",
+        "crash of the holder, clocks set back",
         "blocked",
         exposed=_servers_went_back_after_a_crash,
         nobody=_waited_for_the_clock,

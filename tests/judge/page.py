@@ -197,9 +197,13 @@ def _row(
             _measure_cell(f"{where}, {column}", told[column], _measured(row, column), seen)
 
 
+_STORED = {"notified ms": "told ms"}  # what a table calls otherwise than the records do
+
+
 def _measured(row: tables.TableRow, column: str) -> list[float]:
     names = {name for one in row.trials for name in one.told.get("measures", {})}
-    (name,) = [one for one in names if one.replace("_", " ") == _label(column)] or [column]
+    stored = _STORED.get(_label(column), _label(column))
+    (name,) = [one for one in names if one.replace("_", " ") == stored] or [column]
     return row.measured(name)
 
 

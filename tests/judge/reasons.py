@@ -12,11 +12,11 @@ from tests.judge.sentences import START, Clause, Told, clause
 
 TWO_HOLDERS, NOBODY = "two holders(?: that could both write)?", "nobody got the lock"
 WORDS = {
-    "late write": "a write came after the next grant",
-    "went on": "the woken holder went on beside the next one",
-    "freed for another": "another's lock was freed",
+    "late write": "a write arrived after the next grant",
+    "went on": "the woken holder carried on alongside the next one",
+    "freed for another": "another client's lock was freed",
     "dead waiter": "a waiter whose lease had ended got the lock",
-    "late grant": "a grant with nothing left of its validity",
+    "late grant": "a grant with no validity left",
     "availability": NOBODY,
     "blocked": "the key was blocked for longer than a lease",
 }
@@ -41,11 +41,11 @@ def told_of(line: Line) -> list[Told]:
         Told(f"{START}{getting} also in @ unexposed trials", outside, tally.word == UNAVAILABLE and outside.seen > 0),
     ]
     off, on = tally.late_accepted(False), tally.late_accepted(True)
-    before = "late writes accepted without the fence "
+    before = "late writes accepted: without the fence "
     told += [
         Told(f"{START}{before}@", off, bool(tally.harmed) and tally.has_token and off.of > 0),
         Told(
-            f"(?:{START}{before}[^;]*, with it|{START}(?:no token[^;]*: )?late writes accepted with the fence on) @",
+            f"(?:{START}{before}[^;]*, with it|{START}(?:no token[^;]*: )?late writes accepted with the fence on:) @",
             on,
             bool(tally.harmed) and on.of > 0,
         ),
@@ -64,22 +64,22 @@ def clauses_of(line: Line) -> list[Clause]:
     fenced = tally.harmed and tally.has_token
     ahead, read = (float(number) for number in (tally.ahead, tally.read))
     told = [
-        clause(r"(\d+) of these came before the resource", ahead, needed=bool(fenced and ahead)),
-        clause(r"(\d+) more came before the new holder's first read", read, needed=bool(fenced and read)),
+        clause(r"(\d+) of these arrived before the resource", ahead, needed=bool(fenced and ahead)),
+        clause(r"(\d+) more arrived before the new holder's first read", read, needed=bool(fenced and read)),
     ]
     told += gone_with_their_transaction(tally)
     falls = sum(pairs_and_falls(one)[1] for one in tally.trials)
-    told.append(clause(r"the later token was not the greater one in (\d+) pairs", falls, needed=False))
+    told.append(clause(r"the later grant had no greater token in (\d+) pairs", falls, needed=False))
     jumps = [float(one.setting("jump_ms")) for one in tally.harmed if meaning(one.scenario).search]
     if jumps:
         told.append(clause(r"from a jump of (\S+) ms on", min(jumps)))
     took = [ms for one in tally.exposed if (ms := one.measured("recovery_ms")) is not None and ms >= 0.0]
     if took:
-        told.append(clause(r"the next client had it after (\S+)(?: to (\S+))? ms", *_range(took), needed=False))
+        told.append(clause(r"the next client got the lock after (\S+)(?: to (\S+))? ms", *_range(took), needed=False))
     waited = [ms for one in tally.exposed if (ms := one.measured("blocked_ms")) is not None and ms >= 0.0]
     if waited:
         most = max(map(a_lease_and_the_asking_ms, tally.trials))
-        told.append(clause(r"waited at most (\S+) ms, of (\S+) ms", max(waited), most, needed=False))
+        told.append(clause(r"waited at most (\S+) ms of the (\S+) ms", max(waited), most, needed=False))
     if down := _down(tally.exposed):
         quorum = tally.exposed[0].number("quorum")
         told.append(clause(r"(\d+) to \d+ of \d+ servers stopped", min(down), needed=False))
@@ -92,7 +92,7 @@ def gone_with_their_transaction(tally: Tally) -> list[Clause]:
     believed = [one for one in tally.exposed if refused_without_a_fence(one) and two_at_once_ns(one)]
     if not believed:
         return []
-    words = r"in (\d+) of these the stopped holder believed in the lock for up to (\S+) ms"
+    words = r"in (\d+) of these the stopped holder believed it held the lock for up to (\S+) ms"
     longest_ms = max(map(two_at_once_ns, believed)) / MS
     return [clause(words, len(believed), longest_ms, needed=tally.word == SAFE)]
 

@@ -43,10 +43,10 @@ def test_a_control_that_shows_harm_has_a_line_of_its_own(tmp_path: Path) -> None
             trial["measures"]["recovery_ms"] = -1.0
 
     found = lines(alike(campaign(tmp_path, of("clock-back-and-crash", "redis"), edit=never)))
-    line = found["redis", "crash of the holder, clocks back (nothing done)"]
+    line = found["redis", "crash of the holder, clocks set back (nothing done)"]
     assert line.tally.word == UNAVAILABLE
     assert _seen_of(line.behind) == (6, 6)
-    assert _seen_of(found["redis", "crash of the holder, clocks back"].behind) == (12, 12)
+    assert _seen_of(found["redis", "crash of the holder, clocks set back"].behind) == (12, 12)
 
 
 def test_a_write_that_was_taken_unread_is_harm_beside_one_that_went_with_its_transaction(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_write_that_came_late_and_was_refused_is_harm_without_two_beliefs(tmp_
 
 def test_a_late_write_that_the_next_holder_read_is_no_harm(tmp_path: Path) -> None:
     folder = campaign(tmp_path, of("late-on-the-wire", "redis"), waits_fenced, read_by_the_next)
-    line = lines(judged(folder))["redis", "write late on the wire"]
+    line = lines(judged(folder))["redis", "write delayed on the wire"]
     assert (line.tally.word, _seen_of(line.behind)) == (SAFE, (0, 6))
     assert [int(one["late_read"]) for one in rows_of(folder, "hazards.csv")] == [1] * 6
     assert [int(one["lost_updates"]) for one in rows_of(folder, "hazards.csv")] == [0] * 6

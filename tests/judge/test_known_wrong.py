@@ -34,7 +34,7 @@ def test_late_writes_that_were_all_read_met_the_fence(tmp_path: Path) -> None:
     (row,) = rows_of(folder, "hazard_verdicts.csv")
     assert [one["late_read"] for one in rows_of(folder, "hazards.csv")] == ["1"] * 6
     assert "no late write met a fence" not in row["reason"]
-    assert "6 more came before the new holder's first read" in row["reason"]
+    assert "6 more arrived before the new holder's first read" in row["reason"]
 
 
 def test_no_sentence_says_that_two_holders_were_not_seen_where_two_believed(
@@ -79,7 +79,7 @@ def test_a_late_write_that_was_taken_is_told_of_in_whichever_trial_it_came(rende
         for row in csv.DictReader(io.StringIO(rendered.texts["hazard_verdicts.csv"]))
         if (row["system"], row["fault"]) == ("redis", "pause of the holder")
     )
-    assert "1 more came before the new holder's first read" in redis["reason"]
+    assert "1 more arrived before the new holder's first read" in redis["reason"]
 
 
 def test_a_run_that_failed_stands_in_the_line_that_its_plan_names(tmp_path: Path) -> None:
@@ -90,4 +90,4 @@ def test_a_run_that_failed_stands_in_the_line_that_its_plan_names(tmp_path: Path
     ]
     folder = campaign(tmp_path, of("gc-pause", "redis"), failed=at_write[:1])
     void = {row["fault"]: row["void_runs"] for row in rows_of(folder, "hazard_verdicts.csv")}
-    assert void == {"pause of the holder": "", "pause of the holder (token first shown with a write)": at_write[0]}
+    assert void == {"pause of the holder": "", "pause of the holder (token first shown by a write)": at_write[0]}

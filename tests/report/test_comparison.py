@@ -132,7 +132,7 @@ def test_unlike_runs_get_rows_of_their_own_and_no_common_number(tmp_path: Path) 
         record = campaigns.measured(plan, campaigns.SHAPES["redis"], facts_before=facts.model_dump())
         campaigns.add_run(folder, plan, record)
     made = build_comparison(Evidence.load(folder))
-    assert line(made, "acquire_latency").pairs["redis"].measured.words.startswith("unlike runs, not pooled")
+    assert line(made, "acquire_latency").pairs["redis"].measured.words.startswith("different runs, not pooled")
     assert [row.version for row in made.rows if row.system == "redis"] == ["7.0", "8.0"]
 
 

@@ -86,8 +86,8 @@ def test_unlike_rows_and_emulators_get_no_letter(evidence: Evidence, system: str
 
 def test_the_footnote_gives_the_ratio_and_what_to_do(evidence: Evidence) -> None:
     comparison = build_comparison(evidence)
-    (note,) = (note for note in comparison.footnotes if "median acquire not told apart" in note)
-    assert re.search(r"; more runs may: \S+ [\d.]+\s× \[[\d.]+–[\d.]+\]\.$", note), note
+    (note,) = (note for note in comparison.footnotes if "median acquire indistinguishable" in note)
+    assert re.search(r"; add runs: \S+ [\d.]+\s× \[[\d.]+–[\d.]+\]\.$", note), note
     assert any(f"An interval needs {RUNS_FOR_AN_INTERVAL} runs" in line for line in comparison.method)
 
 
@@ -118,9 +118,9 @@ def test_the_csv_has_runs_letters_and_the_method(evidence: Evidence) -> None:
 def test_few_runs_get_no_letter_and_a_sentence(tmp_path: Path) -> None:
     few = Evidence.load(made(tmp_path, RUNS_FOR_AN_INTERVAL - 1))
     assert not letter(row(few, "etcd").acquire_ms_p50.words)
-    told = [line for line in build_comparison(few).method if "for lack of runs" in line]
+    told = [line for line in build_comparison(few).method if "Too few runs" in line]
     assert told == [
-        "Not compared with another of their kind, for lack of runs: Redis, appendfsync always, uncontended; "
+        "Too few runs to compare: Redis, appendfsync always, uncontended; "
         "Postgres row, uncontended; ZooKeeper, uncontended; etcd, uncontended."
     ]
 

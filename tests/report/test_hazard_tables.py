@@ -151,7 +151,7 @@ def test_tokens_are_counted_in_pairs(hazards: HazardEvidence) -> None:
 
 def test_a_campaign_without_runs_is_one_sentence(tmp_path: Path) -> None:
     nothing = HazardEvidence.load(records.start(tmp_path, records.plan("gc-pause", "redis", fence=False)))
-    assert printed(nothing).strip() == "No run of this campaign was started."
+    assert printed(nothing).strip() == "No run of this campaign has started."
     assert "No run of this campaign says anything" in markdown(hazards_document(nothing))
     assert "No run of this campaign says anything" in html_page(hazards_document(nothing, ()))
     assert len(trials_csv(nothing).splitlines()) == 1
@@ -220,7 +220,7 @@ def test_the_comparisons_safety_cells_come_from_the_verdicts(both: Evidence) -> 
         "yes: two holders once clocks jump by what is left of the holder's validity plus the drift term "
         "(1 % of the TTL + 2 ms), on 3 of the 5 nodes held"
     )
-    assert clocks("redis").words == "yes: two holders in 1 of 1 (clock jump of the servers (ahead))"
+    assert clocks("redis").words == "yes: two holders in 1 of 1 (server clock jump (ahead))"
     assert clocks("etcd").words == "not seen: two holders in 0 of 1 jumps, 1 run"
     assert not clocks("zookeeper").measured
     assert f"{NO_TOKEN}: Redlock." in notes.texts

@@ -49,7 +49,7 @@ def test_servers_of_others_are_not_said_to_be_here(tmp_path: Path, sources: tupl
         if foreign and not (ours and name in ("results", "claims")):  # a claim about our own servers may say it
             assert "generator and servers share" not in words.lower(), name
             assert "shared by the load generator and all servers" not in words, name
-            assert "clients and servers are on one machine" not in words or ours, name
+            assert "clients and servers share one machine" not in words or ours, name
     for name in captions:
         assert ("not known" in captions[name].replace("limits not known", "")) == foreign, name
         assert ("loopback round trip" in captions[name]) == ours, name

@@ -1,4 +1,4 @@
-"""Servers that speak Redis' protocol are called by their own name and version, and what they do not tell, not told."""
+"""Servers that speak Redis' protocol are called by their own name and version; nothing is guessed."""
 
 import pytest
 
@@ -16,18 +16,18 @@ PRODUCTS = {
     ),
     "Valkey that tells its name alone": (
         {"redis_version": "7.2.4", "server_name": "valkey"},
-        "Valkey, version not told, like Redis 7.2.4",
+        "Valkey, version not reported, like Redis 7.2.4",
     ),
-    "KeyDB": ({"redis_version": "6.3.4", "mvcc_depth": "0"}, "KeyDB, version not told, like Redis 6.3.4"),
+    "KeyDB": ({"redis_version": "6.3.4", "mvcc_depth": "0"}, "KeyDB, version not reported, like Redis 6.3.4"),
     "Dragonfly": ({"redis_version": "7.4.0", "dragonfly_version": "df-v1.27.1"}, "Dragonfly df-v1.27.1"),
     "Redict": ({"redis_version": "7.2.4", "redict_version": "7.3.1"}, "Redict 7.3.1"),
     "Kvrocks": ({"version": "2.9.0", "kvrocks_version": "2.9.0", "redis_version": "4.0.0"}, "Kvrocks 2.9.0"),
     "Garnet": ({"garnet_version": "1.0.44", "redis_version": "7.2.5"}, "Garnet 1.0.44"),
     "a name that nobody knows": (
         {"redis_version": "7.0.0", "server_name": "novelty"},
-        "Novelty, version not told, like Redis 7.0.0",
+        "Novelty, version not reported, like Redis 7.0.0",
     ),
-    "nothing": ({}, "not told"),
+    "nothing": ({}, "not reported"),
 }
 
 
@@ -41,4 +41,4 @@ def test_a_server_is_called_what_it_says(name: str) -> None:
     ):
         facts = client.server_facts()
     assert facts.version == version
-    assert set(facts.durability.values()) == {"not told"}
+    assert set(facts.durability.values()) == {"not reported"}

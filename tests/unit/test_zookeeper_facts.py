@@ -28,11 +28,11 @@ def session(port: int, config: bytes | Exception) -> Any:
     [
         ("follower", THREE, 3, "server.1=a:2:3:participant, server.2=b"),
         ("leader", THREE, 3, "server.1=a:2:3:participant, server.2=b"),
-        ("standalone", b"version=0", 1, "not told"),
-        ("standalone", NoNodeError(), 1, "not told"),
-        ("follower", NoAuthError(), None, "not told"),
-        ("leader", NoNodeError(), None, "not told"),
-        ("leader", b"", None, "not told"),
+        ("standalone", b"version=0", 1, "not reported"),
+        ("standalone", NoNodeError(), 1, "not reported"),
+        ("follower", NoAuthError(), None, "not reported"),
+        ("leader", NoNodeError(), None, "not reported"),
+        ("leader", b"", None, "not reported"),
     ],
 )
 def test_with_the_default_whitelist(mode: str, config: bytes | Exception, nodes: int | None, identity: str) -> None:
@@ -41,7 +41,7 @@ def test_with_the_default_whitelist(mode: str, config: bytes | Exception, nodes:
         facts = read_facts(session(port, config), 2.0)
     assert (facts.version, facts.nodes) == ("3.9.2", nodes)
     assert facts.identity.startswith(identity)
-    assert set(facts.durability.values()) == {"not told"}
+    assert set(facts.durability.values()) == {"not reported"}
 
 
 @pytest.mark.parametrize(("syncs", "told"), [("17", "yes"), ("0", "no")])
@@ -49,4 +49,4 @@ def test_force_sync_is_told_by_the_count_of_syncs(syncs: str, told: str) -> None
     words = {"srvr": SRVR.format("leader"), "conf": "tickTime=200\n", "mntr": f"zk_cnt_fsynctime\t{syncs}\n"}
     with listener(words) as port:
         facts = read_facts(session(port, THREE), 2.0)
-    assert facts.durability == {"forceSync": told, "tickTime": "200", "syncLimit": "not told"}
+    assert facts.durability == {"forceSync": told, "tickTime": "200", "syncLimit": "not reported"}

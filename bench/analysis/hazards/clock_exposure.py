@@ -11,9 +11,9 @@ is not over, and one who is behind writes an end that lies in the past of the ot
 from bench.analysis.hazards.rows import TrialRow
 
 NO_LEASE = "no lease that a clock could end"
-CLIENTS_JUDGE = "no lease that a server's clock could end: the clients judge it"
+CLIENTS_JUDGE = "no lease that a server's clock could end: the clients' clocks judge it"
 SERVERS_JUDGE = "no client's clock judges the lease"
-TOO_SHORT = "no jump beyond the lease, in the direction that could end it"
+TOO_SHORT = "no jump long enough, in the direction that could end the lease"
 
 
 def servers_ahead(row: TrialRow) -> bool:

@@ -59,11 +59,12 @@ class Count:
 
     @property
     def words(self) -> str:
-        """For a table: "3 of 6", or "0 of 36 in 6 runs, ≤ 39 % of runs at 95 %" where nothing was seen."""
+        """For a table: "3 of 6", or "0 of 36 in 6 runs, ≤ 39 % of runs at 95 % confidence" where nothing was seen."""
         return self.told("")
 
     def told(self, noun: str) -> str:
-        """The same with what was counted: "3 of 6 pairs", "0 of 718 pairs in 2 runs, ≤ 78 % of runs at 95 %"."""
+        """The same with what was counted: "3 of 6 pairs", "0 of 718 pairs in 2 runs, ≤ 78 % of runs at 95 %
+        confidence"."""
         counted = f"{self.seen:,} of {self.of:,} {noun}".rstrip()
         return f"{counted} in {self.runs_words}, {self.bound_words}" if self.none else counted
 
@@ -74,8 +75,8 @@ class Count:
 
     @property
     def bound_words(self) -> str:
-        """The bound alone: "≤ 39 % of runs at 95 %"."""
-        return f"≤ {100.0 * self.upper:.0f} % of runs at {100.0 * CONFIDENCE:.0f} %"
+        """The bound alone: "≤ 39 % of runs at 95 % confidence"."""
+        return f"≤ {100.0 * self.upper:.0f} % of runs at {100.0 * CONFIDENCE:.0f} % confidence"
 
     def __add__(self, other: "Count") -> "Count":
         return Count(self.seen + other.seen, self.of + other.of, self.runs | other.runs)

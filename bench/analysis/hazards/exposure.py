@@ -31,7 +31,7 @@ def stopped(*kinds: str) -> Unexposed:
     def why(row: TrialRow) -> str:
         longest_ms = row.longest_fault_ms(*kinds) or 0.0
         least_ms = BEYOND_TTLS * row.ttl_ms + row.capability_ms("ttl_granularity_ms")
-        return "" if longest_ms > least_ms else "shorter than a lease may last"
+        return "" if longest_ms > least_ms else "too short to outlast a lease"
 
     return why
 
@@ -80,7 +80,7 @@ def answered_late(row: TrialRow) -> str:
 
 def jumped_past_the_lease(row: TrialRow) -> str:
     """Of a search: the jump that it begins with, which is longer than a lease. Its other steps only narrow it down."""
-    return "" if float(row.parameter("jump_ms", 0.0)) >= row.ttl_ms else "a step of a search"
+    return "" if float(row.parameter("jump_ms", 0.0)) >= row.ttl_ms else "one step of a search"
 
 
 def servers_ahead(row: TrialRow) -> str:
@@ -92,13 +92,13 @@ def servers_ahead(row: TrialRow) -> str:
 def servers_drifted(row: TrialRow) -> str:
     """The servers' clocks, running ahead of a live holder's lease while it lasts."""
     exposed = clock_exposure.servers_drifted(row)
-    return "" if exposed else clock_exposure.why_not_by_servers(row) or "it gained no more than was left of the lease"
+    return "" if exposed else clock_exposure.why_not_by_servers(row) or "the clock gained too little to end the lease"
 
 
 def servers_back_after_crash(row: TrialRow) -> str:
     """The servers' clocks, back while a dead holder's lease runs."""
     exposed = clock_exposure.servers_back_after_crash(row)
-    return "" if exposed else clock_exposure.why_not_by_servers(row) or "the clocks did not go back within the lease"
+    return "" if exposed else clock_exposure.why_not_by_servers(row) or "the clocks were not set back during the lease"
 
 
 def client_refused(row: TrialRow) -> str:

@@ -39,11 +39,11 @@ class Hazard(StrEnum):
 _HARMS: Mapping[Hazard, str] = {
     Hazard.TWO_HOLDERS: "two holders",
     Hazard.LOST_LOCK: "two holders",
-    Hazard.WENT_ON: "the woken holder went on beside the next one",
-    Hazard.FREED_FOR_ANOTHER: "another's lock was freed",
+    Hazard.WENT_ON: "the woken holder carried on alongside the next one",
+    Hazard.FREED_FOR_ANOTHER: "another client's lock was freed",
     Hazard.DEAD_WAITER: "a waiter whose lease had ended got the lock",
-    Hazard.LATE_WRITE: "a write came after the next grant",
-    Hazard.LATE_GRANT: "a grant with nothing left of its validity",
+    Hazard.LATE_WRITE: "a write arrived after the next grant",
+    Hazard.LATE_GRANT: "a grant with no validity left",
     Hazard.AVAILABILITY: "nobody got the lock",
     Hazard.BLOCKED: "the key was blocked for longer than a lease",
 }

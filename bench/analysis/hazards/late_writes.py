@@ -58,7 +58,7 @@ def ahead_words(rows: Iterable[TrialRow]) -> str:
     told = tuple(rows)
     ahead, read = sum(map(ahead_of_the_fence, told)), sum(row.checked.late_read for row in told)
     of_these = (
-        f"{ahead} of these came before the resource had seen the new holder's token: present it before the first read"
+        f"{ahead} of these arrived before the resource saw the new holder's token: present it before the first read"
     )
-    beside = f"{read} more came before the new holder's first read, which saw {'it' if read == 1 else 'them'}"
+    beside = f"{read} more arrived before the new holder's first read, which saw {'it' if read == 1 else 'them'}"
     return "; ".join([*([of_these] if ahead else []), *([beside] if read else [])])

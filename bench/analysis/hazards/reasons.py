@@ -65,19 +65,19 @@ def _smallest_step(counted: Exposed) -> str:
 def _what_a_fence_did(counted: Exposed) -> list[str]:
     if not counted.has_token:
         met = counted.late_with
-        fenced = f": late writes accepted with the fence on {met.words}" if met.of else ""
-        return [f"no token, so that a fence has nothing to compare{fenced}"]
-    without = f"late writes accepted without the fence {counted.late_without.words}"
+        fenced = f": late writes accepted with the fence on: {met.words}" if met.of else ""
+        return [f"no token for a fence to compare{fenced}"]
+    without = f"late writes accepted: without the fence {counted.late_without.words}"
     if not counted.late_with.of:
         return [
             without if counted.late_without.of else "",
             counted.ahead or "no late write met a fence",  # one that every later holder read met it, and did no harm
         ]
     on = counted.late_with.words
-    told = [f"{without}, with it {on}" if counted.late_without.of else f"late writes accepted with the fence on {on}"]
+    told = [f"{without}, with it {on}" if counted.late_without.of else f"late writes accepted with the fence on: {on}"]
     fell = sum(len(row.checked.token_faults) for row in counted.judged)
     if fell and counted.late_with.seen:
-        told.append(f"the later token was not the greater one in {fell} pairs of grants")
+        told.append(f"the later grant had no greater token in {fell} pairs of grants")
     return [*told, counted.ahead]
 
 
@@ -86,7 +86,7 @@ def pinned(rows: Sequence[TrialRow]) -> str:
     longest_ms = longest_pin_ms(rows)
     if longest_ms is None:
         return ""
-    return f"no TTL: the lock ends with its connection and pins, the contender waited up to {longest_ms:,.0f} ms"
+    return f"no TTL: the lock lasts as long as its connection; the contender waited up to {longest_ms:,.0f} ms"
 
 
 def longest_pin_ms(rows: Sequence[TrialRow]) -> float | None:
@@ -116,9 +116,9 @@ def never_two(counted: Exposed) -> str:
         return f"two holders in {shown.words}"
     believed_ms = max(row.overlap_ms for row in late)
     return (
-        f"two holders that could both write in {shown.words}; in {len(late)} of these the stopped holder believed in "
-        f"the lock for up to {believed_ms:,.0f} ms beside the next one, and its late write was refused without any "
-        "fence, gone with its transaction"
+        f"two holders that could both write in {shown.words}; in {len(late)} of these the stopped holder believed it "
+        f"held the lock for up to {believed_ms:,.0f} ms alongside the next holder, but its late write was rolled back "
+        "with its transaction, without any fence"
     )
 
 
@@ -147,8 +147,8 @@ def _told_after(rows: Sequence[TrialRow]) -> str:
     if not late_ms:
         return ""
     return (
-        f"a holder was told at most {late_ms:,.0f} ms after the next grant; it looks every 5 ms, so up to "
-        f"{LOOKING_MS:,.0f} ms come from its looking"
+        f"a holder was notified at most {late_ms:,.0f} ms after the next grant; it checks every 5 ms, so up to "
+        f"{LOOKING_MS:,.0f} ms are attributed to its polling"
     )
 
 
@@ -156,7 +156,7 @@ def _served_after(rows: Sequence[TrialRow]) -> str:
     """How long after a crash somebody else had the lock; "" where that was not timed."""
     took = [value for row in rows if (value := row.measure("recovery_ms")) is not None and value >= 0.0]
     least, most = (f"{value:,.0f}" for value in (min(took, default=0.0), max(took, default=0.0)))
-    return f"the next client had it after {least if least == most else f'{least} to {most}'} ms" if took else ""
+    return f"the next client got the lock after {least if least == most else f'{least} to {most}'} ms" if took else ""
 
 
 def _blocked(rows: Sequence[TrialRow]) -> str:
@@ -165,9 +165,7 @@ def _blocked(rows: Sequence[TrialRow]) -> str:
     if not took:
         return ""
     longest_ms, row = max(took, key=lambda one: one[0])
-    return (
-        f"the next client waited at most {longest_ms:,.0f} ms, of {longest_block_ms(row):,.0f} ms that a lease allows"
-    )
+    return f"the next client waited at most {longest_ms:,.0f} ms of the {longest_block_ms(row):,.0f} ms a lease allows"
 
 
 def _stopped(rows: Sequence[TrialRow]) -> str:

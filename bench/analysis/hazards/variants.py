@@ -47,7 +47,7 @@ def shown_at_write(row: TrialRow) -> bool:
 
 def protocol(row: TrialRow) -> Variant:
     """When a new holder shows its token; with its first read, unless it is told."""
-    return Variant("at-write", "token first shown with a write") if shown_at_write(row) else ALIKE
+    return Variant("at-write", "token first shown by a write") if shown_at_write(row) else ALIKE
 
 
 def either_protocol(row: TrialRow) -> Variant:
@@ -65,19 +65,19 @@ def stalled(row: TrialRow) -> Variant:
 
 def asks_first(row: TrialRow) -> Variant:
     """Does the holder ask its client before it writes?"""
-    return ALIKE if row.parameter("asks_first", True) else Variant("does-not-ask", "a holder that does not ask")
+    return ALIKE if row.parameter("asks_first", True) else Variant("does-not-ask", "holder does not check first")
 
 
 def meanwhile(row: TrialRow) -> Variant:
     """What lets the next client in while the write is on its way."""
-    told = {"cut_off": "holder cut off meanwhile", "releases": "holder gave up and released meanwhile"}
+    told = {"cut_off": "holder cut off meanwhile", "releases": "holder gives up and releases meanwhile"}
     what = str(row.parameter("meanwhile"))
     return Variant(what.replace("_", "-"), told[what]) if what in told else ALIKE
 
 
 def held_up(row: TrialRow) -> Variant:
     """Is the clean-up of the late request held up as well?"""
-    return Variant("all", "its clean-up as well") if row.parameter("held_up") == "all" else ALIKE
+    return Variant("all", "clean-up delayed too") if row.parameter("held_up") == "all" else ALIKE
 
 
 def durability(row: TrialRow) -> Variant:
@@ -99,8 +99,8 @@ def replicated(row: TrialRow) -> Variant:
     if row.capability_ms("quorum") > 1:  # it answers a majority's word only: there is nothing else to tell apart
         return ALIKE
     if row.parameter("replicated"):
-        return Variant("replicated", "after it replicated")
-    return Variant("not-replicated", "before it replicated")
+        return Variant("replicated", "after replication")
+    return Variant("not-replicated", "before replication")
 
 
 def direction(row: TrialRow) -> Variant | None:
@@ -145,7 +145,7 @@ def share_stopped(row: TrialRow) -> Variant | None:
     left = row.capability_ms("nodes") - nodes_down_of(row)
     share = "minority" if left >= row.capability_ms("quorum") else "majority"
     how = "killed" if how_of(row) == KILL else "hanging"
-    return Variant(f"{share}-{how}", f"a {share} {how}")
+    return Variant(f"{share}-{how}", f"{share} {how}")
 
 
 PLAIN: Mapping[str, VariantOf] = {

@@ -235,15 +235,15 @@ def _reason(row: TrialRow, signed_ms: float, points: Sequence[WindowPoint]) -> s
     if granularity_ms > TOLERATED_TTLS * row.ttl_ms:
         reasons.append(f"a lease may outlive its TTL by up to {granularity_ms:.0f} ms here")
     if row.capability("lease_scope") == "session":
-        reasons.append("it belongs to the session, whose last heartbeat came after the grant")
+        reasons.append("the lease belongs to the session, whose last heartbeat came after the grant")
     if (least_ms := row.capability_ms("ttl_min_ms")) > row.ttl_ms:
         reasons.append(f"the smallest lease is {least_ms:.0f} ms")
     if row.capability("expiry_judge") == "client":
         reasons.append("a waiter counts the TTL from when it first saw the record, not from the grant")
     if not reasons and "poll" in row.capability("wait_strategies"):
-        reasons.append("the waiter polls and asks some time after the lease has ended")
+        reasons.append("the waiter polls, and asks only some time after the lease ends")
     late_ms = -signed_ms
-    told = "; ".join(reasons) or "no reason is known from the records"
+    told = "; ".join(reasons) or "the records do not say why"
     granted = [point.wait_ms for point in points if point.wait_ms is not None]
     waited = f" (median wait {statistics.median(granted):.0f} ms)" if granted else ""
     return f"the lock was granted {late_ms:.0f} ms later than its TTL{waited}: {told}"

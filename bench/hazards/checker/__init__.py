@@ -18,7 +18,7 @@ What is counted, each term defined in full by the module of its name:
 Beside these, `unknown` counts the asks that ended `unknown` and the attempts without a verdict: what may have happened.
 
 Everything is counted key by key, sorted once and swept: the cost is that of sorting. A history that contradicts itself
-(a write under a grant that nobody was told of, a belief that ends before it begins) is not judged but refused with a
+(a write under a grant that no client reported, a belief that ends before it begins) is not judged but refused with a
 ValueError: it says something of the recorder, not of the lock.
 """
 

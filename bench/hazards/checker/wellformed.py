@@ -17,7 +17,7 @@ def require_wellformed(trial: Trial) -> None:
         until_ns = trial.ended_ns if belief.until_ns is None else belief.until_ns
         if not belief.asked_ns <= belief.from_ns <= until_ns:
             raise ValueError(
-                f"trial {trial.name}: grant {belief.grant} was asked for at {belief.asked_ns}, told at "
+                f"trial {trial.name}: grant {belief.grant} was asked for at {belief.asked_ns}, reported at "
                 f"{belief.from_ns} and given up at {until_ns}: not in this order"
             )
     for did, attempts in (("wrote", trial.writes), ("read", trial.presentations)):
@@ -25,7 +25,7 @@ def require_wellformed(trial: Trial) -> None:
             if key_of.get(one.grant) != one.key:
                 raise ValueError(
                     f"trial {trial.name}: {one.actor} {did} {one.key} under grant {one.grant}, "
-                    "which nobody was told of for this key"
+                    "which no client reported for this key"
                 )
             if one.judged_ns is not None and one.judged_ns < one.sent_ns:
                 raise ValueError(

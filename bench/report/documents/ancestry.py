@@ -123,7 +123,7 @@ def _run(run: RunAncestry) -> Iterable[Block]:
         yield Paragraph("Its histograms, in ms:")
         yield Table(_HISTOGRAMS, run.percentiles)
     if run.checks:
-        yield Paragraph("Its checks of itself:")
+        yield Paragraph("Its self-checks:")
         columns = _CHECKS if all(check.passed for check in run.checks) else (*_CHECKS, _MESSAGE)
         yield Table(columns, sorted(run.checks, key=lambda check: check.passed))
 

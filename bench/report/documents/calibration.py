@@ -22,7 +22,7 @@ def calibration_document(calibration: Calibration) -> Document:
 
 def terminal_blocks(calibration: Calibration) -> Iterable[Block]:
     """The lines, and what misses its target."""
-    yield Heading(f"The instrument beside native tools and its budgets: medians of {calibration.pairs} (range)")
+    yield Heading(f"The instrument against native tools and its budgets: medians of {calibration.pairs} (range)")
     yield _table(calibration)
     for line in calibration.missed:
         yield Paragraph(f"{line.name} misses its target: {line.explanation}")
@@ -62,15 +62,15 @@ def _blocks(calibration: Calibration) -> Iterable[Block]:
     yield Paragraph(
         "Rendered by `lockbench report --reference` from `data/reference/calibration.json`, which "
         "`lockbench calibrate --save` wrote. Each comparison was repeated "
-        f"{calibration.pairs} times, native tool and Locust one after the other and in alternating order, on the same "
-        f"server; Locust's window was {calibration.window_s:g} s. Shown are medians, with the range of the repetitions "
+        f"{calibration.pairs} times: native tool and Locust in turn, in alternating order, on the same server; "
+        f"Locust's window was {calibration.window_s:g} s. The table shows medians, with the range of the repetitions "
         "in brackets. A ratio is taken within each repetition."
     )
     yield Paragraph(
         f"Measured {calibration.created_at} with lockbench {calibration.lockbench_version} on {machine.cpu_model}, "
         f"{cores(machine)}, {machine.operating_system}, Python {machine.python}; loopback round trip "
         f"{_number(machine.loopback_rtt_us_p50)} µs, fdatasync {_number(machine.fdatasync_us_p50)} µs, load average "
-        f"{machine.load_average_1m:g} before the start. The whole took {calibration.took_s:.0f} s."
+        f"{machine.load_average_1m:g} before the start. It took {calibration.took_s:.0f} s in all."
     )
     yield _table(calibration)
     yield Heading("What misses its target, and why")
@@ -83,23 +83,23 @@ def _blocks(calibration: Calibration) -> Iterable[Block]:
 
 
 _NOTES = (
-    "`SET NX PX` is not the lock. It is one command that both sides can send: `redis-benchmark` repeats a single "
-    "command, and Locust here runs the probe `redis-set`, whose acquire and release each send that command over the "
-    "lock's own connection. Both sides use keys that are not there yet (of the native side's about ten in a run are), "
-    "of the same length, on a database that was emptied before, so that each command does the same work. The rate "
-    "counts commands: two a turn of a Locust user, as for a lock.",
-    "`redis-benchmark` counts latencies in steps of 8 µs and names the upper end of a step as its median, which is "
-    "therefore up to 8 µs too high and favours the instrument. Its mean takes the middle of each step; the line with "
-    "it is for comparison.",
-    "The lock's own pair is held against a rate put together from two runs of `redis-benchmark`, one for each script. "
-    "Its release finds no key to delete, which is less work than the lock's.",
+    "`SET NX PX` is not the lock. It is a command that both sides can send: `redis-benchmark` repeats a single "
+    "command, and Locust runs the probe `redis-set`, whose acquire and release each send that command over the lock's "
+    "own connection. Both sides use keys of the same length that do not exist yet (on the native side, about ten per "
+    "run do), on a database emptied beforehand, so that each command does the same work. The rate counts commands: two "
+    "per turn of a Locust user, as for a lock.",
+    "`redis-benchmark` counts latencies in steps of 8 µs and reports the upper end of a step as its median, which is "
+    "therefore up to 8 µs too high and favours the instrument. Its mean uses the middle of each step; that line is "
+    "for comparison.",
+    "The lock's own pair is compared with a rate combined from two runs of `redis-benchmark`, one for each script. "
+    "There the release finds no key to delete, which is less work than the lock's.",
     "`pgbench` runs the lock's statements as a script: prepared, `BEGIN` and the taking of the row in one round trip, "
     "`COMMIT` in another, in sessions with the adapter's settings, each client on a row of its own. With one client "
-    "its median transaction is held against the sum of the lock's two medians.",
-    "Client CPU is the processor time of the load process in the window divided by the pairs: adapter, client library, "
+    "its median transaction is compared with the sum of the lock's two medians.",
+    "Client CPU is the processor time of the load process in the window ÷ the pairs: adapter, client library, "
     "recorder, event loop and Locust itself. `null` has no system behind it and shows what the instrument costs alone.",
-    "Where a line misses its target, the same load was run once more with its processor time sampled. A function's "
-    "share includes what the kernel did for it.",
+    "If a line misses its target, the same load was run once more with its processor time sampled. A function's share "
+    "includes what the kernel did for it.",
 )
 
 

@@ -36,8 +36,7 @@ def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
     if not missing:
         return told
     rest = Paragraph(
-        f"No experiment of this campaign is about the other {len(missing)} claims, which stay `not measured`: "
-        f"{', '.join(missing)}."
+        f"This campaign does not test the other {len(missing)} claims, which stay `not measured`: {', '.join(missing)}."
     )
     return (*told, rest)
 

@@ -26,10 +26,10 @@ def compare_rows(campaigns: Campaigns) -> list[Mapping[str, object]]:
 def _blocks(campaigns: Campaigns, a: Evidence, b: Evidence) -> Iterable[Block]:
     yield Bullets(tuple(_heads(a, b)))
     yield Heading("What differs")
-    yield Table(_DIFFERS, campaigns.differences, empty="Nothing that is recorded.", width=_WIDTH)
+    yield Table(_DIFFERS, campaigns.differences, empty="Nothing recorded differs.", width=_WIDTH)
     yield Heading("Cell by cell")
     yield Table(_CELLS, campaigns.lines, width=_WIDTH)
-    yield Heading("How much of B lies in A's interval")
+    yield Heading("How much of B falls within A's intervals")
     yield Table(_TALLIES, campaigns.tallies(), width=_WIDTH)
     yield Bullets(tuple(_notes(campaigns)))
 
@@ -87,9 +87,9 @@ _TALLIES: Sequence[Column[Tally]] = (
 
 def _notes(campaigns: Campaigns) -> Iterable[str]:
     yield "Meant to travel: round trips, durable writes, and shares."
-    yield "A share is a system's cost by the geometric mean of the costs of all compared systems in the same campaign."
-    yield "All else is of one host and its hour: nothing follows from a difference but that it is there."
-    yield "One campaign cannot show how campaigns differ: with one on each side, intervals are of its runs alone."
+    yield "A share is a system's cost ÷ the geometric mean cost of all compared systems in the same campaign."
+    yield "Everything else depends on the host and the hour: a difference there shows nothing about the systems."
+    yield "One campaign cannot show how campaigns vary: with one on each side, intervals come from its runs alone."
     for letter, cells in (("A", campaigns.only_a), ("B", campaigns.only_b)):
         if cells:
             yield f"Only in {letter}: {', '.join(cells)}."

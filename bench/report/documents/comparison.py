@@ -1,4 +1,4 @@
-"""The comparison as a document: claimed beside measured at a glance, then every row with its bounds."""
+"""The comparison as a document: claimed beside measured at a glance, then every row with its intervals."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
 
 
 def glance_blocks(evidence: Evidence) -> tuple[Block, ...]:
-    """The table of the first page, the numbers with their bounds, and their notes: what a notebook shows."""
+    """The table of the first page, the numbers with their intervals, and their notes: what a notebook shows."""
     comparison = build_comparison(evidence)
     glance = () if comparison.only_own else tuple(_glance(comparison))
     return (*glance, *numbers_blocks(evidence))
@@ -70,7 +70,7 @@ def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
 
 
 def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:
-    """What an acquire needs, and what the servers time themselves."""
+    """What an acquire needs, and what the servers report."""
     return costs.blocks(build_comparison(evidence))
 
 
@@ -150,7 +150,7 @@ _NUMBERS: Sequence[Column[LongRow]] = (
         "Client CPU",
         lambda row: row.client_cpu_us_per_pair,
         unit="µs/pair",
-        note="of the load generator, for one pair of acquire and release",
+        note="of the load generator, per pair of acquire and release",
         strong=False,
         fit=Fit(header="CPU µs", width=6, right=True, brief=True),
     ),
@@ -171,7 +171,7 @@ _SETTINGS: Sequence[Column[LongRow]] = (
 def _numbers(comparison: Comparison) -> Iterable[Block]:
     table = Table(_NUMBERS, comparison.rows)
     if tried_in(table):
-        yield Heading("Claimed beside measured, with bounds")
+        yield Heading("Claimed and measured, with intervals")
         yield table
 
 

@@ -43,7 +43,7 @@ from bench.report.model import (
 
 TITLE = "Distributed locks under faults"
 _EXPLANATION = (
-    "One line for each system and set of parameters, repetitions together: counts are added, times are medians with "
+    "One line per system and set of parameters, all repetitions together: counts are sums, times are medians with "
     "their range. n is the number of trials."
 )
 _LOOKS = {
@@ -65,7 +65,7 @@ _FULL = 6  # systems beside each other: each gets what is left
 
 def hazards_document(hazards: HazardEvidence, drawings: Sequence[Picture] = ()) -> Document:
     """The whole hazard campaign."""
-    limits = (Heading("What these trials cannot say"), Bullets(hazard_limits(hazards)))
+    limits = (Heading("What these trials cannot show"), Bullets(hazard_limits(hazards)))
     return Document(TITLE, (*hazard_blocks(hazards, 2, drawings), *limits))
 
 
@@ -80,7 +80,7 @@ def hazard_blocks(
     if hazards.window_fits:
         yield from window_blocks(hazards, level)
     if hazards.verdicts:
-        yield Heading("Why the verdicts are what they are", level)
+        yield Heading("Reasons for the verdicts", level)
         yield reasons_table(hazards)
     yield Heading("Every scenario", level)
     yield from scenario_blocks(hazards, level + 1)
@@ -90,13 +90,13 @@ def hazard_terminal_blocks(hazards: HazardEvidence) -> Iterable[Block]:
     """Every scenario that was played, the hazard window where pauses were, and the verdicts last, to be read first."""
     tables = scenario_tables(hazards)
     if not tables:
-        yield Paragraph("No run of this campaign was started.")
+        yield Paragraph("No run of this campaign has started.")
         return
     for one in tables:
         yield from _scenario(one, 2)
     yield from window_blocks(hazards)
     if any(len(row.overlap_s) > 1 for one in tables for row in one.rows):
-        yield Paragraph("Times are medians, with the range of the trials below.")
+        yield Paragraph("Times are medians; below them, the range of the trials.")
     if hazards.verdicts:
         yield Heading("Verdicts")
         yield from verdict_blocks(hazards)

@@ -19,7 +19,7 @@ def page_document(evidence: Evidence, drawings: Sequence[Picture], under_faults:
         inserted += [Heading("Under faults"), *verdict_blocks(evidence.hazards)]
         inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
     if verdict_rows(evidence):
-        inserted += [Heading("What becomes of the claims"), *claims_blocks(evidence)]
+        inserted += [Heading("Claims and verdicts"), *claims_blocks(evidence)]
     return comparison_document(evidence, inserted)
 
 

@@ -164,10 +164,10 @@ def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:
         "Each line is one run." if runs == "1 run" else f"Line: median of {runs}; band: their range; dots: the runs."
     )
     operations = formats.counted((cell.operations_min for cell in cells), "operation")
-    emulated = " An emulator's curve is drawn faint and is not to be ranked." if any(c.emulator for c in cells) else ""
+    emulated = " An emulator's curve is faint, and never ranked." if any(c.emulator for c in cells) else ""
     return (
         f"Closed loop, {_clients(cells)}. {lines} A curve begins at the "
-        f"{_FROM * 100:.0f}th percentile and ends at the one that its smallest run carries ({operations} a run)."
+        f"{_FROM * 100:.0f}th percentile and ends at the last one its smallest run supports ({operations} a run)."
         f"{emulated} {machine_words(evidence)}"
     )
 

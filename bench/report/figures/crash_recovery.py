@@ -32,7 +32,7 @@ _UPPER_IN, _LOWER_IN, _GAP_IN = 2.1, 1.3, 0.2
 _DODGE_POINTS = 6.0  # systems stand beside each other: most of them lie on one line
 _LATE = 1.1  # by more than a tenth of the TTL: later than any asking costs
 _LEADER_LOST = "x"
-_NOTHING = "Nothing to draw: no run of this campaign killed a holder and counts."
+_NOTHING = "Nothing to draw: no run that counts in this campaign killed a holder."
 
 
 def crash_recovery(hazards: HazardEvidence) -> Drawing:
@@ -211,9 +211,9 @@ def _caption(hazards: HazardEvidence) -> str:
     told = ", ".join(f"{names.title(system)} by up to {value:,.0f}{NO_BREAK}ms" for system, value in allowed.items())
     return " ".join(
         (
-            f"One marker a trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to "
+            f"One marker per trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to "
             "the grant of the client that waited.",
-            *([f"A lease may outlive its TTL here, as its adapter says: {told}."] if told else []),
+            *([f"By its adapter's own account, a lease may outlive its TTL here: {told}."] if told else []),
             *(
                 ["A cross: at once or half a TTL later the leader, or the primary, was killed too."]
                 if hazards.recovery_points_with_failover

@@ -32,7 +32,7 @@ _LEFT_IN, _RIGHT_IN, _BETWEEN_IN = 1.2, 0.1, 0.22
 _ROW_IN, _LEGEND_IN, _HEAD_IN = 0.36, 0.22, 0.28  # the legend's for each of its lines
 _LEGEND_COLUMNS = 3
 _NOTHING = "Nothing to draw: no run of this campaign stopped a holder."
-_AHEAD = "E: it came before the new holder's first write, so the resource had not seen the greater token, and took it."
+_AHEAD = "E: it arrived before the new holder's first write: the resource had not seen the greater token, and took it."
 _EDGE = "#555555"
 
 

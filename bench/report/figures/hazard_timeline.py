@@ -33,7 +33,7 @@ _PAUSE_TTLS = 8.0 / 5.0  # of the page scenario; the gc-pause trial nearest to i
 _BAR = 0.34
 _HOLDER, _OTHER, _STOPPED = "#0072B2", "#E69F00", "#d9d9d9"
 _ACCEPTED, _REFUSED = "#D55E00", "#222222"
-_NOTHING = "Nothing to draw: no run of this campaign stopped a holder and counts."
+_NOTHING = "Nothing to draw: no run that counts in this campaign stopped a holder."
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,9 +316,9 @@ def _caption(hazards: HazardEvidence, rows: Sequence[TrialRow]) -> str:
     confirmed = dict.fromkeys(one.confirmed for row in rows for one in row.faults if one.kind == "pause")
     return " ".join(
         (
-            f"Scenario {rows[0].scenario}; {told}. Bars: from the instant at which a client was told that it holds the "
-            "key until it knew better. The lease's end is the holder's own, on its clock. Writes stand where they were "
-            f"sent, with the counter before and after. Stop confirmed by: {'; '.join(confirmed)}.",
+            f"Scenario {rows[0].scenario}; {told}. Bars: from the instant a client learned of its grant until it "
+            "learned that it no longer holds the key. The lease's end is by the holder's own clock. Writes are placed "
+            f"where they were sent, with the counter before and after. Stop confirmed by: {'; '.join(confirmed)}.",
             *(["An emulator stands for DynamoDB."] if rows[0].emulator else []),
             lab_words(hazards),
         )

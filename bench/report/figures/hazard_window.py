@@ -34,7 +34,7 @@ _DODGE_POINTS = 3.8  # systems stand beside each other below, where all would li
 _LEGEND_CHARACTERS = 31
 _JUST_BEYOND = 1.01  # a pause of one TTL is over it by a hair: its difference says nothing of the line
 _TOLERATED = f"{100.0 * TOLERATED_TTLS:g}{NO_BREAK}%"
-_NOTHING = "Nothing to draw: no run of this campaign stopped a holder and counts."
+_NOTHING = "Nothing to draw: no run that counts in this campaign stopped a holder."
 
 
 def hazard_window(hazards: HazardEvidence) -> Drawing:
@@ -205,8 +205,8 @@ def _caption(hazards: HazardEvidence) -> str:
     ]
     return " ".join(
         (
-            f"One marker a trial, TTL {ttls}{NO_BREAK}ms: {runs}. Two holders from the contender's grant until the "
-            "holder knew better; the pause from its confirmed start to its confirmed end. Grey below: "
+            f"One marker per trial, TTL {ttls}{NO_BREAK}ms: {runs}. Two holders: from the contender's grant until the "
+            "holder learned of its loss. Pause: from confirmed start to confirmed end. Grey below: "
             f"{_TOLERATED} of the shortest TTL; markers stand side by side there.",
             *off,
             *(["An emulator stands for DynamoDB."] if any(row.emulator for row in hazards.trials) else []),

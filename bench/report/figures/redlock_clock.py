@@ -38,7 +38,7 @@ _REDLOCK = "redlock"
 # By nodes held; one node is one Redis.
 _SERIES = {1: ("#56B4E9", "o"), 3: ("#D55E00", "^"), 4: ("#E69F00", "D"), 5: ("#0072B2", "s")}
 _OTHER = ("#000000", "P")
-_NOTHING = "Nothing to draw: no run of this campaign set the clocks of Redlock's nodes and counts."
+_NOTHING = "Nothing to draw: no run that counts in this campaign set the clocks of Redlock's nodes."
 
 
 def redlock_clock(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> Drawing:
@@ -229,7 +229,7 @@ def _caption(hazards: HazardEvidence, claim: Claim | None) -> str:
     rule = clock_rule([row for row in hazards.tolerance if row.system == _REDLOCK])
     return " ".join(
         (
-            f"Marker: smallest jump that gave two holders; its bar ends at the largest smaller one that did not. "
+            f"Marker: smallest jump that gave two holders; its bar ends at the largest harmless jump below it. "
             f"{runs}, {trials}, each a real step of the wall clocks of that many running servers; nodes that are not "
             "held are out of the holder's reach.",
             *([] if isinstance(rule, Absent) else [f"The rule: {rule.words}; {rule.fit_words}."]),

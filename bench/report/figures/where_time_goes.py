@@ -94,9 +94,7 @@ def where_time_goes(evidence: Evidence) -> Drawing:
     )
 
 
-_NOTHING = (
-    "Nothing to draw: no run of this campaign recorded its round trips, its durable writes and the servers' view."
-)
+_NOTHING = "Nothing to draw: no run of this campaign recorded round trips, durable writes and the servers' own times."
 
 
 def _rows(evidence: Evidence) -> Sequence[_Row]:
@@ -246,11 +244,11 @@ def _caption(evidence: Evidence, rows: Sequence[_Row]) -> str:
     return " ".join(
         (
             f"Closed loop without contention, {runs} with {operations} each; dots: the medians of the runs.",
-            "Client's processor: half of what a pair costs it, less the time between pairs. Round trips and durable "
-            "writes: how many the algorithm needs one after another, each at this machine's median, unless the server "
+            "Client's processor: half of its cost per pair, less the time between pairs. Round trips and durable "
+            "writes: how many the algorithm needs in sequence, each at this machine's median, unless the server "
             f"times its own writes{_named(row for row in rows if row.parts.durable_by_server)}.",
-            "Server's own time: the mean that it tells of a request, over the run"
-            f"{_peers(rows)}; none is told by {_silent(rows)}.",
+            "Server's own time: the mean that it reports per request, over the run"
+            f"{_peers(rows)}; not reported by {_silent(rows)}.",
             *_overlaps(rows),
             *_bounds(rows),
             *_modes(rows),
@@ -267,7 +265,7 @@ def _peers(rows: Sequence[_Row]) -> str:
 
 
 def _silent(rows: Sequence[_Row]) -> str:
-    return _titles(row for row in rows if row.parts.server_us is None) or "nobody"
+    return _titles(row for row in rows if row.parts.server_us is None) or "none of them"
 
 
 def _named(rows: Iterable[_Row]) -> str:
@@ -289,7 +287,7 @@ def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
 
 def _modes(rows: Sequence[_Row]) -> Sequence[str]:
     two = [row for row in rows if isinstance(value := row.cell.value("acquire_us_p50"), Estimate) and value.modes]
-    return [f"Runs in two modes, so that the bar is of neither{_named(two)}."] if two else []
+    return [f"Runs in two modes, so the bar shows neither{_named(two)}."] if two else []
 
 
 def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:

@@ -75,7 +75,7 @@ def container(service: str, port: int, address: tuple[str, int]) -> Container:
     seen = json.loads(_docker("inspect", "--type", "container", told[0], within_s=_ASK_WITHIN_S))[0]
     published = [int(one["HostPort"]) for one in seen["NetworkSettings"]["Ports"].get(f"{port}/tcp") or ()]
     if address[1] not in published:
-        raise ComposeError(f"{service} was started anew: it is at port {published or 'none'} now, not at {address[1]}")
+        raise ComposeError(f"{service} was restarted: it is at port {published or 'none'} now, not at {address[1]}")
     return Container(service, seen["Id"], seen["Image"], seen["State"]["StartedAt"])
 
 

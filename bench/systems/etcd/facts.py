@@ -10,7 +10,7 @@ _FSYNCS = "etcd_disk_wal_fsync_duration_seconds_count"
 
 
 def read(cluster: Cluster, endpoint: Endpoint, within_ms: int) -> ServerFacts:
-    """Version and durability as told by the member that the client speaks to, and who the cluster is.
+    """Version and durability as reported by the member that the client speaks to, and who the cluster is.
 
     Raises ConnectionError.
     """
@@ -22,9 +22,9 @@ def read(cluster: Cluster, endpoint: Endpoint, within_ms: int) -> ServerFacts:
         # there are none; joining the cluster alone takes some.
         fsyncs = Gateway(endpoint.at(((host, port),)), within_ms / 1000).metric(_FSYNCS)
     except (CallFailed, NoAnswer) as silent:
-        raise ConnectionError(f"etcd at {host}:{port} does not tell its facts: {silent}") from silent
-    told = {None: "not told", 0.0: "off"}.get(fsyncs, "on")
+        raise ConnectionError(f"etcd at {host}:{port} does not report its facts: {silent}") from silent
+    fsync = {None: "not reported", 0.0: "off"}.get(fsyncs, "on")
     identity = " ".join(
         [f"cluster {status.header.cluster_id:x} members", *sorted(f"{member.ID:x}" for member in members)]
     )
-    return ServerFacts(status.version, identity, {"wal_fsync": told, "voters": str(len(members))}, len(members))
+    return ServerFacts(status.version, identity, {"wal_fsync": fsync, "voters": str(len(members))}, len(members))

@@ -219,7 +219,7 @@ class Link:
                 reply = []
             except RedisError as failure:
                 raise ConnectionError(f"redis at {self.address} broke off: {failure}") from failure
-            settings[name] = reply[1].decode() if reply else products.NOT_TOLD
+            settings[name] = reply[1].decode() if reply else products.NOT_REPORTED
         return ServerFacts(version, run_id, settings, nodes=1)
 
     def _wire(self) -> Wire:

@@ -56,7 +56,7 @@ class RedisServers(ServerSpec):
         except (OSError, subprocess.SubprocessError) as failure:
             return Missing(f"a redis-server that runs ({failure})", _INSTALL)
         told = re.match(r"(\w+) server v=(\S+)", said)  # another product may answer to the name of redis-server
-        version = f"{told[1].lower()}-server {told[2]}" if told else f"redis-server, version not told ({said.strip()})"
+        version = f"{told[1].lower()}-server {told[2]}" if told else f"redis-server, unknown version ({said.strip()})"
         return Found({"redis-server": path}, version)
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:

@@ -9,7 +9,7 @@ from redis.exceptions import InvalidResponse
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.systems.redis.products import NOT_TOLD
+from bench.systems.redis.products import NOT_REPORTED
 from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import FREE, RENEW, TAKE, Script, command
 from bench.systems.redis.wire import Wire, new_wire, parse_info
@@ -94,7 +94,7 @@ class Session:
     @property
     def run_id(self) -> str:
         """The server's own, new with every start of it."""
-        return self.told.get("run_id", NOT_TOLD)
+        return self.told.get("run_id", NOT_REPORTED)
 
     @classmethod
     def make(cls, endpoint: Endpoint, node: int, step_s: float, lost: Iterable[Lost], by_source: bool) -> Self:

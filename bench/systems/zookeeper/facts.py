@@ -9,27 +9,27 @@ from bench.systems.base import ServerFacts
 from bench.systems.zookeeper.four_letter import NotAllowed, ask, fields
 from bench.systems.zookeeper.session import Session
 
-NOT_TOLD = "not told"
+NOT_REPORTED = "not reported"
 _CONFIG = "/zookeeper/config"  # since 3.5; each member's line, in the words of zoo.cfg
 
 
 def read_facts(session: Session, timeout_s: float) -> ServerFacts:
     """What the server in use says. Raises OSError when it cannot be reached.
 
-    A foreign ensemble may allow only `srvr`; what it does not tell is "not told", never a guess.
+    A foreign ensemble may allow only `srvr`; what it does not report is "not reported", never a guess.
     """
     srvr, conf, mntr = (_told(session.address, word, timeout_s, session.encrypt) for word in ("srvr", "conf", "mntr"))
     members = _members(session)
     # No command shows forceSync. The server counts the fsyncs of its log, and with forceSync=no it does none.
     synced = mntr.get("zk_cnt_fsynctime")
     return ServerFacts(
-        version=srvr.get("Zookeeper version", NOT_TOLD).partition("-")[0].partition(",")[0],
+        version=srvr.get("Zookeeper version", NOT_REPORTED).partition("-")[0].partition(",")[0],
         # The same from every member, since a client may be connected to any. A server alone has but its own folder.
-        identity=", ".join(members) or conf.get("dataDir", f"{NOT_TOLD} (neither {_CONFIG} nor conf)"),
+        identity=", ".join(members) or conf.get("dataDir", f"{NOT_REPORTED} (neither {_CONFIG} nor conf)"),
         durability={
-            "forceSync": NOT_TOLD if synced is None else "yes" if int(synced) else "no",
-            "tickTime": conf.get("tickTime", NOT_TOLD),
-            "syncLimit": conf.get("syncLimit", NOT_TOLD),
+            "forceSync": NOT_REPORTED if synced is None else "yes" if int(synced) else "no",
+            "tickTime": conf.get("tickTime", NOT_REPORTED),
+            "syncLimit": conf.get("syncLimit", NOT_REPORTED),
         },
         nodes=len(members) or (1 if srvr.get("Mode") == "standalone" else None),
     )

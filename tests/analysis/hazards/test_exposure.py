@@ -31,7 +31,7 @@ STAGINGS: Mapping[str, Staged] = {
     "a short pause": pause(500.0),
     "a clock ahead": Staged({"step": "1.5 ttl"}, faults=(window("clock_jump", amount=1500.0),)),
     "a clock back, a crash": Staged(faults=(window("kill"), window("clock_jump", amount=-1500.0))),
-    "a step of a search": Staged({"jump_ms": 14, "nodes_jumped": 3}),
+    "one step of a search": Staged({"jump_ms": 14, "nodes_jumped": 3}),
     "a restart": Staged({"durability": "everysec"}, faults=(window("restart"),)),
     "a late answer": Staged({"late_ttls": 1.2}, {"elapsed_ms": 1200.0}),
     "servers down": Staged({"nodes_down": 1, "how": "hang"}, {"nodes_down": 1.0}),

@@ -32,7 +32,7 @@ def test_a_fence_that_refused_every_late_write() -> None:
     got = paused("redis", two_holders(False), two_holders(True), pause(500.0))
     assert got.verdict is HazardVerdict.WITH_FENCING
     assert (got.shown, got.counted.late_without, got.counted.late_with) == (Count(2, 2), Count(1, 1), Count(0, 1))
-    assert "with it 0 of 1 in 1 run, ≤ 95 % of runs at 95 %" in got.reason
+    assert "with it 0 of 1 in 1 run, ≤ 95 % of runs at 95 % confidence" in got.reason
     assert got.overlap_ms_max == 600.0
 
 
@@ -61,7 +61,7 @@ def test_one_that_came_before_the_new_holder_showed_its_token_counts_and_the_rea
     got = paused("redis", two_holders(True), two_holders(True), early)
     assert got.verdict is HazardVerdict.UNSAFE
     assert got.counted.late_with == Count(1, 3)
-    assert "1 of these came before the resource had seen the new holder's token" in got.reason
+    assert "1 of these arrived before the resource saw the new holder's token" in got.reason
     assert "present it before the first read" in got.reason
     tokenless = paused("redlock", pause(fence=True, overlap_ms=600.0, ahead=1, token=False))
     assert tokenless.verdict is HazardVerdict.UNSAFE
@@ -73,7 +73,7 @@ def test_a_late_write_that_the_new_holder_read_did_no_harm_and_is_told_apart() -
     got = paused("redis", two_holders(True), two_holders(True), read)
     assert got.verdict is HazardVerdict.WITH_FENCING
     assert got.counted.late_with == Count(0, 2)
-    assert "1 more came before the new holder's first read, which saw it" in got.reason
+    assert "1 more arrived before the new holder's first read, which saw it" in got.reason
     assert "present it" not in got.reason
 
 
@@ -86,7 +86,7 @@ def test_a_fence_that_nothing_met_proves_nothing() -> None:
 def test_a_lock_without_a_ttl_pins_and_says_so() -> None:
     got = paused("postgres-row", pause(), pause(fence=True))
     assert got.verdict is HazardVerdict.SAFE
-    assert got.shown.words == "0 of 2 in 1 run, ≤ 95 % of runs at 95 %"
+    assert got.shown.words == "0 of 2 in 1 run, ≤ 95 % of runs at 95 % confidence"
     assert "no TTL" in got.reason
     assert "1,000 ms" in got.reason
     assert got.evidence == ("gc-pause-postgres-row-01",)
@@ -110,7 +110,7 @@ def test_a_late_write_that_its_own_database_refused_is_no_harm() -> None:
     assert got.verdict is HazardVerdict.SAFE
     assert got.id == "idle-in-transaction/idle-timeout-on"
     assert "could both write in 0 of 1" in got.reason
-    assert "in 1 of these the stopped holder believed in the lock for up to 600 ms" in got.reason
+    assert "in 1 of these the stopped holder believed it held the lock for up to 600 ms" in got.reason
 
 
 @pytest.mark.parametrize(("down", "verdict"), [(1, HazardVerdict.SAFE), (2, HazardVerdict.UNAVAILABLE)])
@@ -141,7 +141,7 @@ def test_a_crash_threatens_that_nobody_gets_the_lock_since_the_dead_hold_nothing
     got = verdict_of(records.runs("crash-recovery", "redis", records.crash(1004.0), records.crash(990.0)))
     assert (got.verdict, got.telling) == (HazardVerdict.SAFE, Count(0, 2))
     assert "two holders" not in got.reason
-    assert "the next client had it after 990 to 1,004 ms" in got.reason
+    assert "the next client got the lock after 990 to 1,004 ms" in got.reason
     lost = verdict_of(records.runs("crash-recovery", "redis", records.crash(1004.0), records.crash(-1.0)))
     assert lost.verdict is HazardVerdict.UNAVAILABLE
     assert "nobody got the lock in 1 of 2" in lost.reason
@@ -164,7 +164,7 @@ def test_a_release_in_time_says_nothing_of_a_late_one() -> None:
     assert verdict_of(records.runs("late-release", "redis", early)).verdict is HazardVerdict.NOT_MEASURED
     assert verdict_of(records.runs("late-release", "redis", early, late)).shown == Count(0, 1)
     got = verdict_of(records.runs("late-release", "redis-plain-delete", beside))
-    assert got.reason == "another's lock was freed in 1 of 1", "no fence is about that"
+    assert got.reason == "another client's lock was freed in 1 of 1", "no fence is about that"
 
 
 def test_a_lost_reply_may_block_the_key_for_a_lease_and_no_longer() -> None:
@@ -172,7 +172,7 @@ def test_a_lost_reply_may_block_the_key_for_a_lease_and_no_longer() -> None:
         return verdict_of(records.runs("swallowed-reply", "redis", Staged(measures={"blocked_ms": blocked_ms})))
 
     assert lost(1099.0).verdict is HazardVerdict.SAFE
-    assert "waited at most 1,099 ms, of 1,100 ms that a lease allows" in lost(1099.0).reason
+    assert "waited at most 1,099 ms of the 1,100 ms a lease allows" in lost(1099.0).reason
     assert lost(1101.0).verdict is HazardVerdict.UNAVAILABLE
     assert "blocked for longer than a lease in 1 of 1" in lost(1101.0).reason
 
@@ -206,7 +206,7 @@ def test_what_counts_is_how_long_a_holder_believes_on_and_not_how_soon_the_next_
     )
     stubborn = replace(brief, trials=(replace(row, trial=believing),))
     assert verdict_of(stubborn).verdict is HazardVerdict.UNSAFE
-    assert "told at most 0 ms" in verdict_of(brief).reason
+    assert "notified at most 0 ms" in verdict_of(brief).reason
 
 
 def test_a_cut_off_holder_that_looks_late_by_milliseconds_is_told_in_time() -> None:

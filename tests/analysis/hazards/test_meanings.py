@@ -101,7 +101,7 @@ def test_a_scenario_is_added_by_its_file_alone(add: Added) -> None:
     assert before.id == "gc-pause"
     assert (got.id, got.fault) == ("meteor/as-an-egg", "stones from the sky (As An Egg)")
     assert (got.verdict, str(got.hazard)) == (HazardVerdict.UNSAFE, "freed for another")
-    assert "another's lock was freed in 6 of 6" in got.reason
+    assert "another client's lock was freed in 6 of 6" in got.reason
     evidence = records.evidence(*runs)
     assert [(one.scenario, one.fault) for one in scenario_tables(evidence)] == [("meteor", "stones from the sky")]
     assert evidence.in_role(Role.PAUSE_MAP, "redis") == evidence.of("meteor")

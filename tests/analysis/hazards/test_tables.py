@@ -160,7 +160,7 @@ def test_token_sources_by_event() -> None:
     ]
     got = {(row.system, row.event): row for row in token_rows(rows)}
     assert got["redis", "contended"].verdict is TokenVerdict.RISES
-    assert got["redis", "contended"].faults.words == "0 of 359 in 1 run, ≤ 95 % of runs at 95 %"
+    assert got["redis", "contended"].faults.words == "0 of 359 in 1 run, ≤ 95 % of runs at 95 % confidence"
     assert got["redis", "entry_deleted"].verdict is TokenVerdict.LIES
     assert got["redis", "entry_deleted"].example is not None
     assert got["redlock", "contended"].verdict is TokenVerdict.NONE

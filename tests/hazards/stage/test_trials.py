@@ -176,5 +176,5 @@ def test_runs_leave_no_descriptor_and_no_thread(lab: Lab, tmp_path: Path) -> Non
 
 
 def test_nobody_waits_for_an_ask_that_was_not_told(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="holder was not told to acquire"):
+    with pytest.raises(ScenarioError, match="holder has no acquire"):
         played(lab, tmp_path, scenario_of({"await": "holder", "until": "asking"}))

@@ -49,9 +49,9 @@ def clocks(played: Played) -> Findings:
             continue
         then = crashed.shown
         why = [
-            Told(f"{START}[^;]* went ahead [^;:]*: two holders in @", servers.shown),
+            Told(f"{START}[^;]* jumped ahead [^;:]*: two holders in @", servers.shown),
             Told(f"{START}the client's clock jumped: @", client.shown, bool(client.exposed)),
-            Told("went back as the holder crashed: [^;]* in @", crashed.nobody, bool(crashed.exposed)),
+            Told("set back as the holder crashed: [^;]* in @", crashed.nobody, bool(crashed.exposed)),
             Told(f"{START}two holders then in @", then, then.seen > 0),
             also,
         ]
@@ -63,7 +63,7 @@ def clocks(played: Played) -> Findings:
         found["C30", "dynamodb"] = Finding(
             told,
             why=[
-                Told("by a record that does not change: two holders in @", record.shown, bool(record.exposed)),
+                Told("by an unchanged record: two holders in @", record.shown, bool(record.exposed)),
                 Told(f"{START}by the client's clock: @", clock.shown, bool(clock.exposed)),
                 Told("two holders also in @ unexposed trials", outside, outside.seen > 0),
             ],
@@ -105,8 +105,8 @@ def _of_pair(ttl: int, *both: Search) -> list[float]:
     return [*numbers, float(ttl)]
 
 
-_ENOUGH = "clocks that are enough: "
-_ONE_OF_THEM = r"(?:none of \d+ held, \d+ (?:is|are) not, |\d+ of \d+ held(?: \([^)]*\))?, )"
+_ENOUGH = "clocks needed: "
+_ONE_OF_THEM = r"(?:none of \d+ held, \d+ (?:is|are) not enough, |\d+ of \d+ held(?: \([^)]*\))?, )"
 
 
 def _tolerances(played: Played) -> list[tuple[int, int | None, int]]:
@@ -136,10 +136,10 @@ def _not_enough(played: Played) -> Clause:
     words, numbers = [], []
     for held, enough, survived in _tolerances(played):
         if enough is None:
-            words.append(r"none of (\d+) held, (\d+) (?:is|are) not")
+            words.append(r"none of (\d+) held, (\d+) (?:is|are) not enough")
             numbers += [held, survived]
         else:
-            words.append(r"\d+ of (\d+) held" + (r" \((\d+) (?:is|are) not\)" if survived else r"(?! \()"))
+            words.append(r"\d+ of (\d+) held" + (r" \((\d+) (?:is|are) not enough\)" if survived else r"(?! \()"))
             numbers += [held, *([survived] if survived else [])]
     return clause(_ENOUGH + ", ".join(words), *numbers)
 
@@ -161,7 +161,5 @@ def _drifts(played: Played) -> list[Told]:
         }
         held = min(held for held, _ in drifted)
         drifting = max(drifting for of, drifting in drifted if of == held)
-        told.append(
-            Told(f"clocks that run fast: [^;]* at a TTL of {ttl_ms:,} ms, on @ held nodes", Count(drifting, held))
-        )
+        told.append(Told(f"fast clocks: [^;]* at a TTL of {ttl_ms:,} ms, on @ held nodes", Count(drifting, held)))
     return told

@@ -28,7 +28,7 @@ def endings(played: Played) -> Findings:
         medians = _run_medians(took)
         found["C67", system] = Finding(
             numbers=[median(excess), high, len(excess)],
-            why=[Told("@ runs that it takes", Count(len(medians), RUNS_THAT_IT_TAKES), needed=False)],
+            why=[Told("@ runs needed", Count(len(medians), RUNS_THAT_IT_TAKES), needed=False)],
             clauses=[clause(r"range from (\S+) to (\S+) ms", min(medians), max(medians))],
         )
         if system == "redis":
@@ -38,12 +38,12 @@ def endings(played: Played) -> Findings:
             )
     checked, plain = (played.tally("late-release", system).shown for system in ("redis", "redis-plain-delete"))
     if checked.of:
-        why = [Told("freed another's lock in @", checked), Told("a plain DEL in @", plain, plain.of > 0)]
+        why = [Told("freed another client's lock in @", checked), Told("a plain DEL in @", plain, plain.of > 0)]
         found["C68", "redis"] = Finding([checked, *([plain] if plain.of else [])], why=why)
     within = played.tally("idle-in-transaction", "postgres-row").weighed
     if within:
         late = count(within, lambda one: accepted(stale(one)) > 0)
-        why = [Told("writes accepted after another had the lock @", late)]
+        why = [Told("writes accepted after the next grant @", late)]
         for setting in {one.setting("idle_timeout") for one in within}:
             through = count([one for one in within if one.setting("idle_timeout") == setting], _went_through)
             words = {True: "on", False: "off"}.get(setting, setting) if isinstance(setting, bool) else setting

@@ -35,9 +35,9 @@ def pauses(played: Played) -> Findings:
         told = [one for one in (off, on) if one.of] if harm else [tally.shown]
         why = [
             Told(f"{START}{TWO_HOLDERS} in @", tally.shown, not tally.harmed),
-            Told("(?:late writes accepted without a checked fence|; without it) @", off, harm and off.of > 0),
-            Told("(?:with it|late writes accepted with the fence on) @", on, harm and on.of > 0),
-            Told("first shown with a write, late writes accepted @", gap, harm and held and gap.seen > 0),
+            Told("(?:late writes accepted: without a fence|; without it) @", off, harm and off.of > 0),
+            Told("(?:with it|late writes accepted with the fence on:) @", on, harm and on.of > 0),
+            Told("first shown by a write: late writes accepted @", gap, harm and held and gap.seen > 0),
         ]
         beside = [] if tally.harmed else gone_with_their_transaction(tally)
         found[claim, system] = Finding(told, why=why, clauses=beside)
@@ -69,7 +69,7 @@ def pauses(played: Played) -> Findings:
         unfenced = {
             "holder stopped": played.tally("gc-pause", system, set_to("fence", False)),
             "holder cut off": played.tally("cable-pulled", system, lambda one: not one.fenced and _careful(one)),
-            "holder cut off that does not ask": played.tally(
+            "holder cut off, not checking first": played.tally(
                 "cable-pulled", system, lambda one: not one.fenced and not _careful(one)
             ),
         }
@@ -86,8 +86,8 @@ def pauses(played: Played) -> Findings:
         redis = played.tally("gc-pause", "redis", set_to("fence", False)).late_accepted(False)
         off = wire.late_accepted(False)
         why += [
-            Told(f"{START}write late on the wire: late writes accepted @", off, off.of > 0),
-            Told("Redis, stopped, likewise: late writes accepted @", redis, False),
+            Told(f"{START}write delayed on the wire: late writes accepted @", off, off.of > 0),
+            Told("Redis, stopped the same way: late writes accepted @", redis, False),
         ]
         fenced = [one for scenario in ("gc-pause", "cable-pulled") for one in played.of(scenario, system) if one.fenced]
         harmed = len(Tally(tuple(fenced)).harmed)

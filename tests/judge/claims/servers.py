@@ -6,7 +6,7 @@ from tests.judge.meanings import minority_down, nodes_down, nothing_left
 from tests.judge.records import Trial
 from tests.judge.sentences import START, Told, clause
 
-BEFORE, AFTER = "failover before the grant was replicated", "failover after it"
+BEFORE, AFTER = "failover before replication", "failover after replication"
 
 
 def servers(played: Played) -> Findings:
@@ -43,7 +43,7 @@ def servers(played: Played) -> Findings:
         grants = sum(bool(one.measured("granted")) for one in quorums)
         found["C58", "redlock"] = Finding(
             [given],
-            why=[Told("nothing left of the TTL: granted in @", given)],
+            why=[Told("no validity left: granted in @", given)],
             clauses=[clause(r"latest of (\d+) grants", grants, needed=grants > 0)],
         )
     return found
@@ -98,7 +98,7 @@ def _memories(played: Played) -> Findings:
             ]
             waits = [ask for one in killed.trials for ask in one.asks if ask["actor"] == "waiter"]
             unknown = sum(ask["outcome"] == "unknown" for ask in waits)
-            asked = clause(r"what the waiter was told: unknown (\d+)(?![^;])", unknown, needed=False)
+            asked = clause(r"outcomes for the waiter: unknown (\d+)(?![^;])", unknown, needed=False)
             found["C47", system] = Finding([killed.shown], why=why, clauses=[asked])
             break
     return found

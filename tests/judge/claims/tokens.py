@@ -14,9 +14,9 @@ EVENTS = {
     "contended": "contended grants",
     "entry_deleted": "after the lock's entry was deleted",
     "server_killed": "after the servers were killed",
-    "server_restarted_empty": "after the servers came back empty",
+    "server_restarted_empty": "after the servers restarted empty",
     "interleaved": "two clients interleaved",
-    "expired": "after a lease ran out",
+    "expired": "after a lease expired",
 }
 
 

@@ -34,7 +34,7 @@ def judged(
     """
     if few := [count for count in unseen if count.few]:
         verdict = Verdict.CANNOT_SAY
-        why = f"never observed, but in {few[0].runs_words} only: {why}"
+        why = f"never observed, but only in {few[0].runs_words}: {why}"
     if rows and all(row.emulator for row in rows) and verdict is not Verdict.NOT_TESTABLE:
         verdict = Verdict.CONDITION if verdict is Verdict.HOLDS else verdict
         why = f"{EMULATED}: {why}"
@@ -45,7 +45,7 @@ def of_times(verdict: Verdict, why: str, runs: Collection[str]) -> tuple[Verdict
     """What rests on times that were measured takes as many runs as an interval does."""
     if len(runs) >= RUNS_FOR_AN_INTERVAL:
         return verdict, why
-    return Verdict.CANNOT_SAY, f"{len(runs)} of the {RUNS_FOR_AN_INTERVAL} runs that it takes: {why}"
+    return Verdict.CANNOT_SAY, f"{len(runs)} of the {RUNS_FOR_AN_INTERVAL} runs needed: {why}"
 
 
 def missing(claim: Claim, hazards: HazardEvidence, *scenarios: str, system: str | None = None) -> Judgement:
@@ -62,7 +62,7 @@ def missing(claim: Claim, hazards: HazardEvidence, *scenarios: str, system: str 
     played = [row for scenario in scenarios for row in hazards.of(scenario, about)]
     why = f"no {' or '.join(scenarios)} run of {about} in this campaign"
     if played:
-        why = f"no trial could have shown it: {', '.join(Exposed.of(played).why_unexposed)}"
+        why = f"no trial could have shown the harm: {', '.join(Exposed.of(played).why_unexposed)}"
     return Judgement(claim, about, Verdict.NOT_MEASURED, why, (), False, ())
 
 

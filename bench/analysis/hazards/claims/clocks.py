@@ -31,12 +31,12 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
         return
     trials = [*hazards.of(scenario, claim.system), *hazards.in_role(Role.CLOCK_DRIFT, claim.system)]
     smallest = _smallest_by_ttl(rows)
-    drifted = joined(*(f"clocks that run fast: {_drift_words(row)}" for row in _most_exposed(drifts)))
+    drifted = joined(*(f"fast clocks: {_drift_words(row)}" for row in _most_exposed(drifts)))
     if not smallest:
         largest_ms = max(row.largest_tried_ms for row in rows)
         why = joined(f"no jump of up to {largest_ms:,.0f} ms gave two holders", _clocks_words(rows), drifted)
         verdict, why = _decided(Verdict.FAILS, why, rows)
-        yield judged(claim, verdict, why, trials, found="none broke it")
+        yield judged(claim, verdict, why, trials, found="none")
         return
     low, high = (claim.low or 0.0) / ABOUT, (claim.high or 0.0) * ABOUT
     met = [low <= (row.smallest_breaking_ms or 0.0) <= high for row in smallest.values()]
@@ -58,7 +58,7 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     elif all(met):
         verdict, told = Verdict.CONDITION, f"at the one TTL that was tried: {told}"
     elif any(met):
-        verdict, told = Verdict.CONDITION, f"at some TTLs, since what is set aside grows with the TTL: {told}"
+        verdict, told = Verdict.CONDITION, f"at some TTLs, because the time set aside grows with the TTL: {told}"
     else:
         verdict = Verdict.FAILS
     verdict, told = _decided(verdict, told, smallest.values())
@@ -77,7 +77,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
             yield missing(claim, hazards, scenario, *scenarios_in(Role.SERVER_CLOCKS))
             return
         shown = Exposed.of(ahead).shown
-        why = f"the smallest jump was not searched for on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
+        why = f"no search for the smallest jump on one Redis; jumps {_jump(ahead)}: two holders {shown.words}"
         yield judged(claim, Verdict.NOT_MEASURED, why, ahead)
         return
     bare = [row for row in beside if row.nodes_held == row.nodes_needed]
@@ -88,7 +88,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
         if row.nodes_jumped == fewest and row.over_left_ms and (row.ttl_ms, row.when) in own
     ]
     if not pairs:
-        why = "the smallest jump of Redlock whose holder has a bare majority was not found at the same TTL"
+        why = "the smallest jump for Redlock with a bare majority was not found at the same TTL"
         yield judged(claim, Verdict.NOT_MEASURED, why, trials)
         return
     sides = {_less(one, other) for one, other in pairs}
@@ -104,7 +104,7 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     elif sides == {False}:
         verdict, told = Verdict.FAILS, f"one Redis breaks at the smaller jump: {told}"
     else:
-        verdict, told = Verdict.CANNOT_SAY, f"the brackets do not tell the two apart: {told}"
+        verdict, told = Verdict.CANNOT_SAY, f"the brackets cannot distinguish the two: {told}"
     verdict, told = _decided(verdict, told, [row for pair in pairs for row in pair])
     yield judged(claim, verdict, told, trials, found=_beside(*told_pairs[0]))
 
@@ -136,24 +136,24 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
     asked = "client" in claim.how_to_test
     no_client = exposure.why_not_by_client(every[0]) if client_rows else ""
     told = joined(
-        f"{whose} went ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
+        f"{whose} jumped ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
         f"its designers say that leases end by {clock} time" if clock else "",
         f"the client's clock jumped: {client.shown.words}" if client.rows else "",
-        f"{no_client}, so its jumps are not counted" if asked and no_client else "",
-        f"{whose} went back as the holder crashed: {Hazard.BLOCKED.words} in {blocked.words}"
+        f"{no_client}, so client jumps are not counted" if asked and no_client else "",
+        f"{whose} set back as the holder crashed: {Hazard.BLOCKED.words} in {blocked.words}"
         if crashes
-        else "a crash as the clocks go back was not measured",
+        else "a crash with clocks set back was not measured",
         f"two holders then in {crashed.shown.words}" if crashed.shown.seen else "",
     )
     rows = (*servers.rows, *client.rows, *crashes)
     if servers.shown.seen or client.shown.seen or blocked.seen or crashed.shown.seen:
         verdict = Verdict.FAILS
     elif asked and not client.rows:
-        verdict, told = Verdict.CONDITION, f"of the servers' clocks alone: {told}"
+        verdict, told = Verdict.CONDITION, f"for the servers' clocks only: {told}"
         if not client_rows:
-            told = f"{told}; the client's was not stepped"
+            told = f"{told}; the client's clock was not stepped"
     elif not crashes:
-        verdict, told = Verdict.CONDITION, f"while holders live: {told}"
+        verdict, told = Verdict.CONDITION, f"while the holder is alive: {told}"
     else:
         verdict = Verdict.HOLDS
     found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
@@ -171,7 +171,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
         return
     outside = _outside(record.outside)
     told = joined(
-        f"expiry judged by a record that does not change: two holders in {record.shown.words}" if record.rows else "",
+        f"expiry judged by an unchanged record: two holders in {record.shown.words}" if record.rows else "",
         f"by the client's clock: {clock.shown.words}" if clock.rows else "",
         outside,
     )
@@ -179,7 +179,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     if record.harmful:
         verdict = Verdict.FAILS
     elif clock.shown.seen and record.rows:
-        verdict, told = Verdict.CONDITION, f"where no client's clock judges the expiry: {told}"
+        verdict, told = Verdict.CONDITION, f"if no client's clock judges the expiry: {told}"
     elif clock.shown.seen:
         verdict = Verdict.FAILS
     else:
@@ -194,7 +194,7 @@ def _decided(verdict: Verdict, why: str, rows: Iterable[ToleranceRow]) -> tuple[
     """One run decides nothing: each of these searches must have been made in two at least."""
     if all(len(row.evidence) > 1 for row in rows):
         return verdict, why
-    return Verdict.CANNOT_SAY, f"searched in one run only: {why}"
+    return Verdict.CANNOT_SAY, f"searched in only one run: {why}"
 
 
 def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
@@ -206,15 +206,15 @@ def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
 
 
 def _clocks_words(rows: Iterable[ToleranceRow]) -> str:
-    """How many clocks had to jump, by the nodes held: "clocks that are enough: 1 of 3 held, 2 of 4 held (1 is not)"."""
+    """How many clocks had to jump, by the nodes held: "clocks needed: 1 of 3 held, 2 of 4 held (1 is not enough)"."""
     told = []
     for held, (broken, survived) in fewest_clocks(rows).items():
-        fewer = f"{survived} {'is' if survived == 1 else 'are'} not" if survived else ""
+        fewer = f"{survived} {'is' if survived == 1 else 'are'} not enough" if survived else ""
         if broken is None:
             told.append(f"none of {held} held, {fewer}")
         else:
             told.append(f"{broken} of {held} held{f' ({fewer})' if fewer else ''}")
-    return f"clocks that are enough: {', '.join(told)}"
+    return f"clocks needed: {', '.join(told)}"
 
 
 def _most_exposed(rows: Sequence[DriftRow]) -> list[DriftRow]:

@@ -13,8 +13,8 @@ from bench.analysis.hazards.rows import TrialRow
 from bench.analysis.judgement import Judgement, Verdict
 from bench.records.meaning import Role
 
-BEFORE = "failover before the grant was replicated"
-AFTER = "failover after it"
+BEFORE = "failover before replication"
+AFTER = "failover after replication"
 STAND_IN = {"postgres-advisory": "postgres-row"}  # the same server and connection, where the row itself was not played
 
 
@@ -112,10 +112,10 @@ def server_killed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
     elif system != claim.system:
         verdict, why = (
             Verdict.CONDITION,
-            f"for a row lock, which ends with its connection as an advisory one does: {told}",
+            f"for a row lock, which ends with its connection as an advisory lock does: {told}",
         )
     elif kept.seen < kept.of:
-        verdict, why = Verdict.CONDITION, f"as far as the lock may end with the server, if its holder is told: {told}"
+        verdict, why = Verdict.CONDITION, f"if the lock may end with the server and its holder is notified: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
     found = f"two holders {held.shown.words}"
@@ -126,7 +126,7 @@ def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:
     """What that actor's acquires came to, in the words of the adapters' contract."""
     outcomes = [ask.outcome for row in rows for ask in row.trial.asks if ask.actor == actor]
     told = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
-    return f"what the {actor} was told: {', '.join(told)}" if told else ""
+    return f"outcomes for the {actor}: {', '.join(told)}" if told else ""
 
 
 def _replicated(rows: Sequence[TrialRow], replicated: bool) -> list[TrialRow]:

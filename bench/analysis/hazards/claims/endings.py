@@ -41,11 +41,11 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence, scenario: str) ->
         allowed_ms = max(point.allowed_ms - point.ttl_ms for point in of_system)
         explained = f"a lease may outlive its TTL by up to {allowed_ms:,.0f} ms here" if allowed_ms > LATE_MS else ""
         if not rows[0].has_lease:
-            explained = "there is no TTL, the lock ends with the dead client's connection"
+            explained = "no TTL: the lock ends with the dead client's connection"
         low_ms, high_ms = min(excess.run_medians_ms), max(excess.run_medians_ms)
         if len(excess.run_medians_ms) < RUNS_FOR_AN_INTERVAL:
             verdict = Verdict.CANNOT_SAY
-            explained = joined(f"{len(excess.run_medians_ms)} of {RUNS_FOR_AN_INTERVAL} runs that it takes", explained)
+            explained = joined(f"{len(excess.run_medians_ms)} of {RUNS_FOR_AN_INTERVAL} runs needed", explained)
         elif high_ms <= LATE_MS:
             verdict = Verdict.HOLDS
         else:
@@ -68,8 +68,8 @@ def sane_default(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterat
     ttls = sorted({point.ttl_ms for point in points})
     seconds = claim.low or 0.0
     why = (
-        f"if people may wait about {cost * seconds:.0f} s after a crash: the next grant came after {cost:.2f} TTL "
-        f"(median of {len(ratios)}, TTLs of {', '.join(f'{ttl_ms:,}' for ttl_ms in ttls)} ms)"
+        f"if a wait of about {cost * seconds:.0f} s after a crash is acceptable: the next grant came after "
+        f"{cost:.2f} TTL (median of {len(ratios)}, TTLs of {', '.join(f'{ttl_ms:,}' for ttl_ms in ttls)} ms)"
     )
     yield judged(claim, Verdict.CONDITION, why, hazards.of(scenario, claim.system), found=f"{cost:.2f} TTL")
 
@@ -82,7 +82,7 @@ def owner_checked_release(claim: Claim, hazards: HazardEvidence, scenario: str) 
         yield missing(claim, hazards, scenario)
         return
     told = joined(
-        f"compare-and-delete by an expired holder freed another's lock in {checked.words}",
+        f"compare-and-delete by an expired holder freed another client's lock in {checked.words}",
         outside(held, Hazard.FREED_FOR_ANOTHER),
         f"a plain DEL in {plain.words}" if plain.of else "",
     )
@@ -93,7 +93,7 @@ def owner_checked_release(claim: Claim, hazards: HazardEvidence, scenario: str) 
     elif plain.none:
         verdict, why, unseen = Verdict.FAILS, told, [plain]
     elif not plain.of:
-        verdict, why = Verdict.CONDITION, f"in its first half, the plain DEL was not tried: {told}"
+        verdict, why = Verdict.CONDITION, f"for its first half only, as no plain DEL was tried: {told}"
     else:
         verdict, why = Verdict.HOLDS, told
     yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
@@ -112,13 +112,13 @@ def colocated(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[
         after = Count.over(of_setting, lambda row: row.checked.stale_accepted > 0)
         late += after
         pins = [value for row in of_setting if (value := row.measure("pinned_ms")) is not None and value >= 0.0]
-        waited = f", the others waited up to {max(pins):,.0f} ms" if pins else ""
+        waited = f", and the others waited up to {max(pins):,.0f} ms" if pins else ""
         told.append(
             f"idle timeout {_on_off(setting)}: the write went through in {accepted.seen} of {accepted.of}, "
-            f"{f'in {after.seen}' if after.seen else 'never'} after another had the lock{waited}"
+            f"{f'in {after.seen}' if after.seen else 'never'} after the next grant{waited}"
         )
     verdict = Verdict.FAILS if late.seen else Verdict.HOLDS
-    why = joined(f"writes accepted after another had the lock {late.words}", *told)
+    why = joined(f"writes accepted after the next grant {late.words}", *told)
     yield judged(claim, verdict, why, rows, found=f"late writes accepted {late.words}", unseen=[late])
 
 

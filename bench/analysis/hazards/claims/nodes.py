@@ -37,14 +37,14 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterat
     told = joined(told, _unserved(rows))
     within = claim.low is not None and claim.high is not None and claim.low <= nodes <= claim.high
     if not as_majority or not refused or not served or not most:
-        verdict, why = Verdict.FAILS, f"it did not go by the majority of {quorum}: {told}"
+        verdict, why = Verdict.FAILS, f"a majority of {quorum} did not decide: {told}"
         if as_majority:
-            verdict, why = Verdict.NOT_TESTABLE, f"too few numbers of stopped servers were tried: {told}"
+            verdict, why = Verdict.NOT_TESTABLE, f"too few server counts were tried: {told}"
     elif not within:
-        verdict, why = Verdict.NOT_TESTABLE, f"{nodes} servers stood here: {told}"
+        verdict, why = Verdict.NOT_TESTABLE, f"{nodes} servers ran here: {told}"
     else:
         loss = "one loss" if most == 1 else f"{most} losses"
-        why = f"to survive {loss}, as {quorum} of {nodes} must answer; other numbers of servers were not tried: {told}"
+        why = f"to survive {loss}, as {quorum} of {nodes} must answer; other server counts were not tried: {told}"
         verdict = Verdict.CONDITION
     yield judged(claim, verdict, why, trials, found=found)
 
@@ -54,7 +54,7 @@ def _unserved(rows: Sequence[NodesRow]) -> str:
     hanging = [row.acquired for row in rows if row.how == HANG and row.minority]
     missed = sum(count.of - count.seen for count in hanging)
     of = sum(count.of for count in hanging)
-    return f"with a minority hanging, {missed} of {of} clients were not served in the time they had" if missed else ""
+    return f"with a minority hanging, {missed} of {of} clients timed out" if missed else ""
 
 
 def per_node_timeout(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -72,11 +72,11 @@ def per_node_timeout(claim: Claim, hazards: HazardEvidence, scenario: str) -> It
     if any(row.acquired.seen < row.acquired.of for row in hanging):
         verdict, why = Verdict.FAILS, f"not every acquire got the lock: {found}"
     elif late:
-        verdict, why = Verdict.FAILS, f"an acquire took longer than the limit of a node: {found}"
+        verdict, why = Verdict.FAILS, f"an acquire took longer than the limit per node: {found}"
     elif claim.low is not None and claim.high is not None and min(limits) <= claim.low and max(limits) >= claim.high:
-        verdict, why = Verdict.HOLDS, f"at both ends of the range the lock was had: {found}"
+        verdict, why = Verdict.HOLDS, f"the lock was acquired at both ends of the range: {found}"
     else:
-        verdict, why = Verdict.CONDITION, f"for the limits that were tried: {found}"
+        verdict, why = Verdict.CONDITION, f"for the limits tried: {found}"
     if not any(row.acquired.seen < row.acquired.of for row in hanging):  # what was observed can happen
         verdict, why = of_times(verdict, why, {run for row in hanging for run in row.evidence})
     trials = [row for row in hazards.of(scenario, claim.system) if how_of(row) == HANG]
@@ -93,7 +93,7 @@ def validity(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
     granted_late = Count.over(late, lambda row: bool(row.measure("granted")))
     granted = [row for row in rows if row.measure("granted")]
     unlike = [row for row in granted if abs((row.measure("validity_ms") or 0.0) - left_ms(row)) > ROUNDING_MS]
-    told = joined(f"nothing left of the TTL: granted in {granted_late.words}", _granted_words(granted))
+    told = joined(f"no validity left: granted in {granted_late.words}", _granted_words(granted))
     if granted_late.seen or unlike:
         verdict, why = Verdict.FAILS, told
     elif not late:
@@ -111,7 +111,7 @@ def _granted_words(granted: Sequence[TrialRow]) -> str:
     elapsed, left, drift = (latest.measure(name) or 0.0 for name in ("elapsed_ms", "validity_ms", "drift_ms"))
     return (
         f"the latest of {len(granted)} grants took {elapsed:,.0f} of {latest.ttl_ms:,} ms, "
-        f"was valid for {left:,.0f} ms and set {drift:,.0f} ms aside"
+        f"was valid for {left:,.0f} ms and set aside {drift:,.0f} ms"
     )
 
 

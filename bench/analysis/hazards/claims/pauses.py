@@ -25,7 +25,7 @@ def not_safe(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
     if not held.judged:
         yield missing(claim, hazards, *scenarios_in(Role.PAUSE_MAP))
         return
-    without = f"late writes accepted without a checked fence {held.late_without.words}"
+    without = f"late writes accepted: without a fence {held.late_without.words}"
     fenced = f"with it {held.late_with.words}"
     unseen: list[Count] = []
     if not held.harmful:
@@ -51,7 +51,7 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     if not held.judged:
         yield missing(claim, hazards, *scenarios_in(Role.PAUSE_MAP))
         return
-    fenced = f"late writes accepted with the fence on {held.late_with.words}"
+    fenced = f"late writes accepted with the fence on: {held.late_with.words}"
     without = f"without it {held.late_without.words}" if held.late_without.of else ""
     unseen, gap = [held.late_with], _gap(claim.system, hazards)
     if not held.harmful:
@@ -80,7 +80,7 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence, scenario: str) 
     parts = {
         "holder stopped": Exposed.of(hazards.of(scenario, claim.system, fence=False)),
         "holder cut off": Exposed.of([row for row in pulled if row.parameter("asks_first", True)]),
-        "holder cut off that does not ask": Exposed.of(
+        "holder cut off, not checking first": Exposed.of(
             [row for row in pulled if not row.parameter("asks_first", True)]
         ),
     }
@@ -97,13 +97,13 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence, scenario: str) 
         else f"{what}: not tried"
         for what, held in parts.items()
     ]
-    told += [f"write late on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
+    told += [f"write delayed on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
     told += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
     accepted = sum((late_count(held.judged, False) for held in (*parts.values(), wire)), NOBODY_LOOKED)
     redis = Exposed.of(hazards.of(scenario, "redis", fence=False)).late_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
-        likewise = f"Redis, stopped, likewise: late writes accepted {redis.words}" if redis.seen else ""
+        likewise = f"Redis, stopped the same way: late writes accepted {redis.words}" if redis.seen else ""
         verdict, why, unseen = Verdict.FAILS, joined(*told, likewise), []
     elif any(held.harmful for held in (*parts.values(), fenced)):
         verdict, why, unseen = Verdict.FAILS, joined(*told), []
@@ -144,11 +144,11 @@ def watchdog(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
         if not rows[0].has_lease:
             verdict, why = Verdict.NOT_TESTABLE, pinned(rows) or "the lock has no TTL that a watchdog could renew"
         elif not whole.shown.of or not worker.shown.of:
-            verdict, why = Verdict.NOT_TESTABLE, f"no stall was longer than a lease may last here; {told}"
+            verdict, why = Verdict.NOT_TESTABLE, f"no stall could outlast a lease here; {told}"
         elif worker.shown.seen:
-            verdict, why = Verdict.FAILS, f"it did not even shrink the hazard: {told}"
+            verdict, why = Verdict.FAILS, f"the watchdog did not shrink the hazard: {told}"
         elif not whole.shown.seen:
-            verdict, why = Verdict.FAILS, f"no hazard was left: {told}"
+            verdict, why = Verdict.FAILS, f"the watchdog removed the hazard: {told}"
         else:
             verdict, why = Verdict.HOLDS, told
         found = f"stopped {whole.shown.words}; alive {worker.shown.words}"
@@ -177,7 +177,7 @@ def page_scenario(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         elif both.seen == both.of and refused.seen == refused.of:
             verdict, why = Verdict.HOLDS, told
         elif both.seen == both.of and not any(row.has_token for row in on):
-            verdict, why = Verdict.FAILS, f"in its second half, since there is no token: {told}"
+            verdict, why = Verdict.FAILS, f"the second half fails, because there is no token: {told}"
         else:
             verdict, why = Verdict.FAILS, told
         accepted = Count.over(on, lambda row: row.checked.stale_accepted > 0)
@@ -201,7 +201,7 @@ def _gap(system: str, hazards: HazardEvidence) -> str:
     played = (*hazards.in_role(Role.PAUSES, system), *hazards.in_role(Role.LATE_AHEAD, system))
     at_write = [row for row in played if shown_at_write(row)]
     accepted = late_count(at_write, True)
-    return f"first shown with a write, late writes accepted {accepted.words}" if accepted.seen else ""
+    return f"token first shown by a write: late writes accepted {accepted.words}" if accepted.seen else ""
 
 
 def _found(held: Exposed) -> str:
@@ -221,7 +221,7 @@ def _window_verdict(fit: WindowFit) -> tuple[Verdict, str]:
         if abs(fit.slope - 1.0) > SLOPE_TOLERATED:
             return Verdict.FAILS, joined(told, fit.reason)
     if fit.on_the_line and fit.slope is None:
-        return Verdict.CONDITION, f"at the one length of pause that was tried: {told}"
+        return Verdict.CONDITION, f"at the one pause length tried: {told}"
     if fit.on_the_line:
         return Verdict.HOLDS, told
     return Verdict.CONDITION, joined(told, fit.reason)

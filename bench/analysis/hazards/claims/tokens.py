@@ -16,9 +16,9 @@ _WORDS = {
     CONTENDED: "contended grants",
     "entry_deleted": "after the lock's entry was deleted",
     "server_killed": "after the servers were killed",
-    "server_restarted_empty": "after the servers came back empty",
+    "server_restarted_empty": "after the servers restarted empty",
     INTERLEAVED: "two clients interleaved",
-    "expired": "after a lease ran out",
+    "expired": "after a lease expired",
 }
 
 
@@ -34,7 +34,7 @@ def no_token(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
         yield judged(claim, Verdict.HOLDS, f"no token came with any of {grants:,} grants", trials, found="no token")
         return
     source = next(row.source for row in rows if row.source)
-    why = f"the number is made by the adapter, as the claim has it ({source}): {_told(rows)}"
+    why = f"the adapter makes the number, as the claim says ({source}): {_told(rows)}"
     yield judged(claim, Verdict.HOLDS, why, trials, found=_short({row.event: row.faults for row in rows}))
 
 
@@ -125,13 +125,13 @@ def mod_revision(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterat
         measured, lambda row: row.measure("mod_revision_before") == row.measure("create_revision_before")
     )
     told = (
-        f"the holder's key was written over: mod_revision changed in {changed.words}, "
+        f"the holder's key was overwritten: mod_revision changed in {changed.words}, "
         f"create_revision stayed in {kept.seen} of {kept.of}"
     )
     if not changed.seen:
         verdict, why = Verdict.HOLDS, told
     elif equal.seen == equal.of:
-        verdict, why = Verdict.CONDITION, f"as long as nobody writes the key (the two are equal until then): {told}"
+        verdict, why = Verdict.CONDITION, f"as long as nobody overwrites the key (until then the two are equal): {told}"
     else:
         verdict, why = Verdict.FAILS, told
     yield judged(claim, verdict, why, measured, found=f"changed in {changed.words}", unseen=[changed])
