@@ -172,8 +172,8 @@ class Sources:
 
 def _offered(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, n=NEAR, cutoff=0.5)
-    told = near or sorted(names)[:NEAR]
-    return f": there is {', '.join(dict.fromkeys(told))}" if told else ""
+    offered = near or sorted(names)[:NEAR]
+    return f": there is {', '.join(dict.fromkeys(offered))}" if offered else ""
 
 
 def _percentiles(name: str, histogram: LatencyHistogram) -> Percentiles:

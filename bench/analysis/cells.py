@@ -112,8 +112,8 @@ class Cell:
             # Latencies of unlike numbers of clients are not alike: see the curve (`bench.analysis.curves`).
             return Absent(f"n/a (windows with {min(windows)} to {max(windows)} clients)")
         values = [run.metrics.get(metric) for run in self.used]
-        told = [run.metrics.get(name) for run in self.used for name in FROM_EVENTS]
-        if metric in FROM_EVENTS and told.count(None) == len(told):
+        from_events = [run.metrics.get(name) for run in self.used for name in FROM_EVENTS]
+        if metric in FROM_EVENTS and from_events.count(None) == len(from_events):
             return Absent(NOT_RECORDED)
         present = [value for value in values if value is not None]
         if len(present) < len(values):
@@ -158,8 +158,8 @@ class Cell:
         for quantile in STALLS:
             counts = [count for run in self.used if (count := run.metrics.get(f"stalls_{quantile}")) is not None]
             if counts and min(counts) < STALLS_NEEDED:
-                told = f"{min(counts):.0f} stall{'' if min(counts) == 1 else 's'}"
-                found |= {f"{phase}_us_{quantile}": told for phase in ("acquire", "response")}
+                stalls = f"{min(counts):.0f} stall{'' if min(counts) == 1 else 's'}"
+                found |= {f"{phase}_us_{quantile}": stalls for phase in ("acquire", "response")}
         return found
 
     @property
@@ -193,8 +193,8 @@ class Cell:
             if (drift := self._drift(name)) is not None:
                 yield Note(DRIFT, f"{words} by {drift.change:+.0%} from the first run to the last")
             if value.modes:
-                told = " and ".join(f"{mode:,.0f}" if mode >= 100.0 else f"{mode:.3g}" for mode in value.modes)
-                yield Note(TWO_MODES, f"{words}: two modes, {told}")
+                centres = " and ".join(f"{mode:,.0f}" if mode >= 100.0 else f"{mode:.3g}" for mode in value.modes)
+                yield Note(TWO_MODES, f"{words}: two modes, {centres}")
 
     def _check_notes(self) -> Iterable[Note]:
         failed: Counter[str] = Counter()

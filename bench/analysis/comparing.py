@@ -102,7 +102,7 @@ def _by_key(evidence: Evidence) -> dict[_Key, Cell]:
 
 def _only(cells: dict[_Key, Cell], others: dict[_Key, Cell]) -> tuple[str, ...]:
     """Cells without a counterpart; where there is one of other clients, with what sets theirs apart."""
-    told = []
+    cells_only = []
     for key, cell in cells.items():
         if key in others:
             continue
@@ -112,8 +112,8 @@ def _only(cells: dict[_Key, Cell], others: dict[_Key, Cell]) -> tuple[str, ...]:
             for name, value in own.model_dump(exclude=_OF_THE_MODE).items()
             if value != getattr(other, name)
         ]
-        told.append(" ".join(key[:2]) + (f" ({', '.join(unlike)})" if unlike else ""))
-    return tuple(told)
+        cells_only.append(" ".join(key[:2]) + (f" ({', '.join(unlike)})" if unlike else ""))
+    return tuple(cells_only)
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
@@ -237,13 +237,13 @@ def _environments(a: Evidence, b: Evidence) -> tuple[tuple[tuple[str, str, str],
 
 
 def _versions(evidence: Evidence, system: str) -> str:
-    told = {cell.setting.server_version for cell in evidence.cells if cell.system == system and cell.setting}
-    return ", ".join(sorted(told)) or "none"
+    versions = {cell.setting.server_version for cell in evidence.cells if cell.system == system and cell.setting}
+    return ", ".join(sorted(versions)) or "none"
 
 
 def _placement(evidence: Evidence) -> str:
-    told = {", ".join(f"{who} {where}" for who, where in sorted(row.placement.items())) for row in evidence.rows}
-    return "; ".join(sorted(filter(None, told))) or "not recorded"
+    placements = {", ".join(f"{who} {where}" for who, where in sorted(row.placement.items())) for row in evidence.rows}
+    return "; ".join(sorted(filter(None, placements))) or "not recorded"
 
 
 _FACTS: tuple[tuple[str, Callable[[Evidence], str]], ...] = (

@@ -72,13 +72,13 @@ class Parts:
 def critical_path(cell: Cell) -> CriticalPath | Absent:
     """From the capabilities that the run recorded, and the server's own word on whether it writes durably."""
     setting = cell.setting
-    told = next((run.capabilities for run in cell.runs if run.capabilities), None)
-    if setting is None or told is None or "acquire_round_trips" not in told:
+    capabilities = next((run.capabilities for run in cell.runs if run.capabilities), None)
+    if setting is None or capabilities is None or "acquire_round_trips" not in capabilities:
         return Absent(NOT_RECORDED)
-    return told_path(told, dict(setting.durability))
+    return declared_path(capabilities, dict(setting.durability))
 
 
-def told_path(capabilities: Mapping[str, str], durability: Mapping[str, str]) -> CriticalPath:
+def declared_path(capabilities: Mapping[str, str], durability: Mapping[str, str]) -> CriticalPath:
     """From a run's recorded capabilities and its server's durability settings. Raises KeyError for an older record."""
     durable = _settings_say(capabilities.get("durable_when", ""), durability)
     return CriticalPath(

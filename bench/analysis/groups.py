@@ -39,7 +39,7 @@ class CellClass:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The best cell, and each that is not told apart from it with the ratio of its values to those of the best."""
+    """The best cell, and each that is indistinguishable from it with the ratio of its values to those of the best."""
 
     cell_class: CellClass
     best: Cell
@@ -105,12 +105,12 @@ def durable_answers(cell: Cell) -> tuple[str, ...] | None:
     The adapter says which answers a durable write comes before, and which settings make its server wait for its disk
     (`durable_when` of its capabilities, "name=value|value"); the server said how it is set.
     """
-    told = next((run.capabilities for run in cell.used if "durable_when" in run.capabilities), None)
-    if told is None or cell.setting is None:
+    capabilities = next((run.capabilities for run in cell.used if "durable_when" in run.capabilities), None)
+    if capabilities is None or cell.setting is None:
         return None
-    writing = tuple(name for name in _ANSWERS if told.get(f"{name}_durable_writes", "0") != "0")
+    writing = tuple(name for name in _ANSWERS if capabilities.get(f"{name}_durable_writes", "0") != "0")
     settings = dict(cell.setting.durability)
-    wanted = [condition.partition("=") for condition in told["durable_when"].split(", ") if condition]
+    wanted = [condition.partition("=") for condition in capabilities["durable_when"].split(", ") if condition]
     if writing and any(settings.get(name, _NOT_REPORTED[0]) in _NOT_REPORTED for name, _, _ in wanted):
         return None
     waits = all(settings.get(name) in values.split("|") for name, _, values in wanted)

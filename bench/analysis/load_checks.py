@@ -153,9 +153,9 @@ def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     trends: dict[str, Trend | None] = {"latency": latency_trend(instants, latencies, measured.window_s)}
     if not measured.arrivals:
         trends["throughput"] = throughput_trend(instants, measured.window_s)
-    told = {name: found for name, found in trends.items() if found is not None}
-    moved = [f"{name} by {found.change:+.0%}" for name, found in told.items() if not found.steady]
-    seen = ", ".join(f"{name} {found.change:+.0%} (chance {found.chance:.2g})" for name, found in told.items())
+    judged = {name: found for name, found in trends.items() if found is not None}
+    moved = [f"{name} by {found.change:+.0%}" for name, found in judged.items() if not found.steady]
+    seen = ", ".join(f"{name} {found.change:+.0%} (chance {found.chance:.2g})" for name, found in judged.items())
     return check_of(
         "steady_state",
         not moved,
@@ -171,7 +171,7 @@ def warm_servers(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Whether the servers' throughput was flat before their first run: a JVM compiles itself while it works.
 
     What was seen before this run stays true of all runs on the same servers, though later ones find them warmer. A
-    rise is told, not a fall, and only a large one: short rounds, as in a quick campaign, differ by more than a tenth.
+    rise is reported, no fall, and only a large one: short rounds, as in a quick campaign, differ by more than a tenth.
     """
     rising = [name for name, warmed in measured.warmed.items() if warmed.change is None or warmed.change >= LARGE]
     seen = ", ".join(

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 
 _RUNS_NEEDED = 4
-_APART = 1.25  # the upper mode by the lower one: less is told well enough by an interval
+_APART = 1.25  # the upper mode by the lower one: an interval shows less well enough
 _GAP_BY_SPREAD = 2.0  # the gap between the heaps, by the extent of the wider heap
 
 

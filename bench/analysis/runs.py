@@ -111,8 +111,8 @@ def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:
 
 def further_parameters(workload: Workload) -> dict[str, object]:
     """What tables of cells and runs leave out of a workload while all cells are of a mode, which says it."""
-    told = {"name", "label", "clients", "keys", "ttl_ms", "hold_ms", "wait"}
-    return {"workload_kind": workload.name, **workload.model_dump(exclude=told)}
+    shown = {"name", "label", "clients", "keys", "ttl_ms", "hold_ms", "wait"}
+    return {"workload_kind": workload.name, **workload.model_dump(exclude=shown)}
 
 
 def _row(run: RunFolder) -> RunRow:

@@ -75,7 +75,7 @@ def latency_finding(claim: Claim, cell: Cell) -> Finding:
 
 
 def _over_loopback(claim: Claim, cell: Cell, where: Relation, bounds: tuple[float, float]) -> Finding:
-    """A network would add to what was measured: for which round trips would the claim hold? Told of the median, and
+    """A network would add to what was measured: for which round trips would the claim hold? Of the median, and
     decided only where both ends of its interval say the same."""
     faster = metric(LATENCY[0]).less_than_claimed
     low_us, high_us = (end * US_PER[claim.unit] for end in _ends(claim))
@@ -109,10 +109,10 @@ def _with_p99(claim: Claim, cell: Cell, median: Relation) -> Finding:
     """The median lies below or inside: what of the 99th percentile?"""
     words = metric(LATENCY[0])
     below = median is Relation.BELOW
-    told = f"the median is {words.less_than_claimed}" if below else "the median lies within"
+    of_median = f"the median is {words.less_than_claimed}" if below else "the median lies within"
     p99 = cell.value(LATENCY[1])
     if isinstance(p99, Absent):
-        return Finding(Verdict.NOT_TESTABLE, f"{told}; p99: {p99.reason}")
+        return Finding(Verdict.NOT_TESTABLE, f"{of_median}; p99: {p99.reason}")
     bounds = _latency_bounds(cell, LATENCY[1])
     if bounds is None:
         return Finding(Verdict.CANNOT_SAY, _ONE_RUN)
@@ -120,14 +120,14 @@ def _with_p99(claim: Claim, cell: Cell, median: Relation) -> Finding:
     where = relation(*bounds, low_us, high_us)
     if not where.decided:
         undecided = _undecided(claim, cell, LATENCY[1], where)
-        return replace(undecided, why=f"{told}; {undecided.why}")
+        return replace(undecided, why=f"{of_median}; {undecided.why}")
     if where is Relation.BELOW:
         return Finding(Verdict.FAILS, words.less_than_claimed)
     if where is Relation.ABOVE:
         if below:
             return Finding(Verdict.FAILS, "wider than claimed")
         return Finding(Verdict.CONDITION, f"for the median; p99 is {words.more_than_claimed}")
-    return Finding(Verdict.CONDITION, f"for p99; {told}") if below else Finding(Verdict.HOLDS)
+    return Finding(Verdict.CONDITION, f"for p99; {of_median}") if below else Finding(Verdict.HOLDS)
 
 
 def _latency_bounds(cell: Cell, name: str) -> tuple[float, float] | None:
@@ -174,8 +174,8 @@ def throughput_finding(claim: Claim, cell: Cell) -> Finding:
     if not undecided:
         return Finding(Verdict.FAILS, f"{words.less_than_claimed} as one operation, and more as two")
     count, where = undecided[0]
-    told = _contains(claim, cell, RATE, where, {"one": 1, "two": 2}[count])
-    why = f"if an acquire and its release count as {count}: {told}"
+    contained = _contains(claim, cell, RATE, where, {"one": 1, "two": 2}[count])
+    why = f"if an acquire and its release count as {count}: {contained}"
     return Finding(Verdict.CANNOT_SAY, why)
 
 
@@ -201,7 +201,7 @@ def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: 
     groups = cell.by_campaign(name)
     scale = operations / US_PER.get(claim.unit, 1.0)
     bounds = decisive_bounds(groups) or (0.0, 0.0)
-    told = " to ".join(
+    interval = " to ".join(
         f"{bound * scale:,.3g}" if bound * scale < 1_000 else f"{bound * scale:,.0f}" for bound in bounds
     )
     low, high = _ends(claim)
@@ -211,7 +211,7 @@ def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: 
     more = max((count for count in needed if count is not None), default=0)
     unit = "run" if len(groups) == 1 else "campaign"
     enough = f"; about {more} {unit}s would decide it" if more and None not in needed else "; it lies on the edge"
-    return f"the interval {told} {claim.unit} contains {edges}{enough}"
+    return f"the interval {interval} {claim.unit} contains {edges}{enough}"
 
 
 def _ends(claim: Claim) -> tuple[float, float]:

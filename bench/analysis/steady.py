@@ -1,7 +1,7 @@
 """Did a run stay as it was: is there a trend in its throughput or in its latency from slice to slice of the window?
 And are the runs of a cell exchangeable: is there a trend in their order?
 
-A trend is told only when it is both *certain* (the Mann-Kendall test over the slices: Mann, Econometrica 13, 1945;
+A trend is reported only when it is both *certain* (the Mann-Kendall test over the slices: Mann, Econometrica 13, 1945;
 Kendall, Rank Correlation Methods) and *large* (the line of Theil and Sen through the slices). Certainty alone would
 accuse every long run, in which the smallest drift is certain; size alone every short one. The test looks at ranks: one
 slice with a pause in it is no trend, while a step in the middle is one.

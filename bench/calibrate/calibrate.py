@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bench import __version__
-from bench.analysis.floor import told_path
+from bench.analysis.floor import declared_path
 from bench.calibrate.comparison import COST_MS, WANTED, Load, Wanted
 from bench.calibrate.explain import explain_by_floor, explain_by_samples
 from bench.calibrate.locust_runs import WINDOW_S, sample_locust
@@ -121,7 +121,7 @@ def _lines(rounds: Rounds, environment: Environment, show: Callable[[str], None]
 def _floor_line(name: str, rounds: Rounds, environment: Environment) -> Line:
     """The median acquire of one client over what the algorithm cannot do without on this machine."""
     runs = rounds.runs[name]
-    path = told_path(runs[0][0].capabilities, runs[0][0].durability)
+    path = declared_path(runs[0][0].capabilities, runs[0][0].durability)
     floor_us = path.floor_us(environment)
     rounds.samples.native[f"floor-{name}"] = [floor_us] * len(runs)
     wanted = Wanted(

@@ -1,6 +1,6 @@
 """Hand-offs: from one client's release being answered to the next grant being answered.
 
-Only where somebody waited when the key became free: else the gap is nobody's. A grant that changed hands is told apart
+Only where somebody waited when the key became free: else the gap is nobody's. A grant that changed hands is separate
 from one that did not, since a releaser that wins again hands nothing over. A hand-off may be negative: a server that
 tells the next client before it answers the releaser is faster than the releaser can know.
 """

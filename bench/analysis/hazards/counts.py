@@ -60,9 +60,9 @@ class Count:
     @property
     def words(self) -> str:
         """For a table: "3 of 6", or "0 of 36 in 6 runs, ≤ 39 % of runs at 95 % confidence" where nothing was seen."""
-        return self.told("")
+        return self.worded("")
 
-    def told(self, noun: str) -> str:
+    def worded(self, noun: str) -> str:
         """The same with what was counted: "3 of 6 pairs", "0 of 718 pairs in 2 runs, ≤ 78 % of runs at 95 %
         confidence"."""
         counted = f"{self.seen:,} of {self.of:,} {noun}".rstrip()

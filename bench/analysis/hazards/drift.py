@@ -36,12 +36,12 @@ class DriftRow:
     def words(self) -> str:
         """The bracket, and what it comes to over a lease."""
         survived, broke = self.largest_survived_percent, self.smallest_breaking_percent
-        told = [
+        ends = [
             f"{rate:g} % ({self.gained_ms(rate):,.0f} ms over a lease) {became}"
             for rate, became in ((survived, "broke nothing"), (broke, "gave two holders"))
             if rate is not None
         ]
-        return " and ".join(told)
+        return " and ".join(ends)
 
     def gained_ms(self, percent: float) -> float:
         """How far a clock that runs so fast is ahead after a TTL."""

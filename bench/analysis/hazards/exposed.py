@@ -1,8 +1,8 @@
 """The trials of one fault, counted: those that could have shown its harm, and apart from them all others.
 
 One set of exposed trials, which their staging decides, stands behind every count of a verdict and of a claim. Harm in
-any other trial is no frequency, since nothing made for it, but it is harm: it is told apart, and a verdict answers for
-it.
+any other trial is no frequency, since nothing made for it, but it is harm: it is counted apart, and a verdict
+answers for it.
 """
 
 from collections.abc import Sequence

@@ -102,7 +102,7 @@ def told_too_late(row: TrialRow) -> bool:
 
 
 def believed_on_ms(row: TrialRow, since_ns: int = 0) -> float:
-    """The longest that a client believed in its grant after a later one had been told, and after an instant; 0 where
+    """The longest that a client believed in its grant after a later one was reported, and after an instant; 0 where
     none did."""
     ends = {one.grant: row.trial.ended_ns if one.until_ns is None else one.until_ns for one in row.trial.beliefs}
     return max(

@@ -11,7 +11,7 @@ late write accepted with the fence on. `ahead_of_the_fence` says of how many tha
 present the token before the first read.
 
 Where it is, a late write may still be taken: before that read, which then sees it. Every later holder built on it, and
-no update is lost (`late_read` of the checker). It is counted nowhere as accepted, and told apart.
+no update is lost (`late_read` of the checker). It is counted nowhere as accepted, but separately.
 """
 
 from collections.abc import Iterable
@@ -42,12 +42,12 @@ def ahead_of_the_fence(row: TrialRow) -> int:
     """How many late writes a checked fence took because no later holder had shown its token by then."""
     if not row.fence or not row.has_token:
         return 0
-    told_ns = {belief.grant: belief.from_ns for belief in row.trial.beliefs}
+    reported_ns = {belief.grant: belief.from_ns for belief in row.trial.beliefs}
     attempts: tuple[Write | Presentation, ...] = (*row.trial.writes, *row.trial.presentations)
-    shown = [(one.order, told_ns[one.grant]) for one in attempts if one.accepted]
+    shown = [(one.order, reported_ns[one.grant]) for one in attempts if one.accepted]
     late = (*row.checked.stale_writes, *row.checked.overtaken_writes)
     return sum(
-        not any(order < one.order and other_ns > told_ns[one.grant] for order, other_ns in shown)
+        not any(order < one.order and other_ns > reported_ns[one.grant] for order, other_ns in shown)
         for one in late
         if one.accepted and not one.read_by_next
     )
@@ -55,8 +55,8 @@ def ahead_of_the_fence(row: TrialRow) -> int:
 
 def ahead_words(rows: Iterable[TrialRow]) -> str:
     """How many there were, over some trials, and what closes the gap; and how many did no harm. "" where none came."""
-    told = tuple(rows)
-    ahead, read = sum(map(ahead_of_the_fence, told)), sum(row.checked.late_read for row in told)
+    trials = tuple(rows)
+    ahead, read = sum(map(ahead_of_the_fence, trials)), sum(row.checked.late_read for row in trials)
     of_these = (
         f"{ahead} of these arrived before the resource saw the new holder's token: present it before the first read"
     )

@@ -59,8 +59,8 @@ def how_of(row: TrialRow) -> str:
 
 def nodes_down_of(row: TrialRow) -> int:
     """How many servers were down, as measured, else as asked for."""
-    told = row.measure("nodes_down")
-    return int(told if told is not None else row.parameter("nodes_down", 0))
+    measured = row.measure("nodes_down")
+    return int(measured if measured is not None else row.parameter("nodes_down", 0))
 
 
 def got_it(row: TrialRow) -> bool:

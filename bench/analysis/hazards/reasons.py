@@ -24,31 +24,31 @@ from bench.records.meaning import Role
 def reason_for(counted: Exposed, hazard: Hazard, void_causes: Sequence[str]) -> str:
     """Clauses joined by semicolons."""
     verdict, rows = counted.verdict, counted.rows
-    told: list[str] = []
+    clauses: list[str] = []
     if verdict is HazardVerdict.NOT_MEASURED:
-        told += [*(f"void: {cause}" for cause in dict.fromkeys(void_causes)), *counted.why_unexposed]
+        clauses += [*(f"void: {cause}" for cause in dict.fromkeys(void_causes)), *counted.why_unexposed]
     elif verdict is HazardVerdict.SAFE:
         harm = hazard if counted.shown.of else Hazard.AVAILABILITY
         seen = counted.unavailable if harm.of_availability else counted.shown
         two = harm in (Hazard.TWO_HOLDERS, Hazard.LOST_LOCK)
-        told.append(never_two(counted) if two else f"{harm.words} in {seen.words}")
-        told += [pinned(rows), outlived(rows), _told_after(rows), _served_after(rows), _blocked(rows)]
+        clauses.append(never_two(counted) if two else f"{harm.words} in {seen.words}")
+        clauses += [pinned(rows), outlived(rows), _notified_after(rows), _served_after(rows), _blocked(rows)]
     elif verdict is HazardVerdict.UNAVAILABLE:
         harm = hazard if hazard.of_availability else Hazard.AVAILABILITY
-        told.append(f"{harm.words} in {counted.unavailable.words}" if counted.unavailable.of else "")
-        told += [_apart(counted.unavailable_outside, harm), _stopped(rows), outlived(rows), _served_after(rows)]
+        clauses.append(f"{harm.words} in {counted.unavailable.words}" if counted.unavailable.of else "")
+        clauses += [_apart(counted.unavailable_outside, harm), _stopped(rows), outlived(rows), _served_after(rows)]
     else:
         harm = Hazard.TWO_HOLDERS if hazard.of_availability else hazard
-        told += [f"{harm.words} in {counted.shown.words}" if counted.shown.of else "", outside(counted, harm)]
-        told.append(_smallest_step(counted))
-        told += _what_a_fence_did(counted) if hazard is not Hazard.FREED_FOR_ANOTHER else []
-    return "; ".join(part for part in told if part)
+        clauses += [f"{harm.words} in {counted.shown.words}" if counted.shown.of else "", outside(counted, harm)]
+        clauses.append(_smallest_step(counted))
+        clauses += _what_a_fence_did(counted) if hazard is not Hazard.FREED_FOR_ANOTHER else []
+    return "; ".join(part for part in clauses if part)
 
 
 def outside(counted: Exposed, harm: Hazard) -> str:
     """Harm in trials whose staging did not make for it; "" where there was none."""
-    told = _apart(counted.outside, harm)
-    return f"{told} ({', '.join(counted.why_unexposed)})" if told else ""
+    apart = _apart(counted.outside, harm)
+    return f"{apart} ({', '.join(counted.why_unexposed)})" if apart else ""
 
 
 def _apart(count: Count, harm: Hazard) -> str:
@@ -74,11 +74,12 @@ def _what_a_fence_did(counted: Exposed) -> list[str]:
             counted.ahead or "no late write met a fence",  # one that every later holder read met it, and did no harm
         ]
     on = counted.late_with.words
-    told = [f"{without}, with it {on}" if counted.late_without.of else f"late writes accepted with the fence on: {on}"]
+    only_on = f"late writes accepted with the fence on: {on}"
+    clauses = [f"{without}, with it {on}" if counted.late_without.of else only_on]
     fell = sum(len(row.checked.token_faults) for row in counted.judged)
     if fell and counted.late_with.seen:
-        told.append(f"the later grant had no greater token in {fell} pairs of grants")
-    return [*told, counted.ahead]
+        clauses.append(f"the later grant had no greater token in {fell} pairs of grants")
+    return [*clauses, counted.ahead]
 
 
 def pinned(rows: Sequence[TrialRow]) -> str:
@@ -99,8 +100,8 @@ def longest_pin_ms(rows: Sequence[TrialRow]) -> float | None:
 
 def _pinned_ms(row: TrialRow) -> float | None:
     for name in ("pinned_ms", "wait_ms"):
-        if (told := row.measure(name)) is not None:
-            return told
+        if (measured_ms := row.measure(name)) is not None:
+            return measured_ms
     waits = [
         (ask.answered_ns - ask.asked_ns) / 1e6
         for ask in row.trial.asks
@@ -123,25 +124,25 @@ def never_two(counted: Exposed) -> str:
 
 
 def outlived(rows: Sequence[TrialRow]) -> str:
-    """Was the lock still held after its servers were struck, and if not, was its holder told; "" where not asked."""
-    told = [
+    """Did the lock survive what struck its servers, and if not, was its holder notified; "" where not asked."""
+    asked = [
         (row, bool(value))
         for row in rows
         if plays(row.scenario, Role.SURVIVAL)
         for name in ("still_held", "survived")
         if (value := row.measure(name)) is not None
     ]
-    if not told:
+    if not asked:
         return ""
-    lost = [row for row, held in told if not held]
-    words = f"the lock survived {len(told) - len(lost)} of {len(told)} trials"
+    lost = [row for row, held in asked if not held]
+    words = f"the lock survived {len(asked) - len(lost)} of {len(asked)} trials"
     if not lost:
         return words
     knew = sum(any(belief.ended_by is EndOfBelief.LOST for belief in row.trial.beliefs) for row in lost)
     return f"{words}, and its holder was notified of {knew} of {len(lost)} losses"
 
 
-def _told_after(rows: Sequence[TrialRow]) -> str:
+def _notified_after(rows: Sequence[TrialRow]) -> str:
     """By how much a holder that looks all the time came to know too late; "" where none did."""
     late_ms = max((believed_on_ms(row) for row in rows if subject_of(row.scenario).shows is told_too_late), default=0.0)
     if not late_ms:

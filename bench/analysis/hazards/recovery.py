@@ -102,13 +102,13 @@ def recovery_rows(points: Iterable[RecoveryPoint]) -> tuple[RecoveryRow, ...]:
 
 
 def _point(row: TrialRow) -> RecoveryPoint:
-    told = row.measure("recovery_ms")
+    measured_ms = row.measure("recovery_ms")
     return RecoveryPoint(
         system=row.system,
         run_id=row.run_id,
         trial=row.trial.name,
         ttl_ms=row.ttl_ms,
-        recovery_ms=None if told is None or told < 0.0 else told,
+        recovery_ms=None if measured_ms is None or measured_ms < 0.0 else measured_ms,
         allowed_ms=row.ttl_ms + row.capability_ms("ttl_granularity_ms"),
         failover=str(row.parameter("failover", "")) if plays(row.scenario, Role.RECOVERY_AND_LEADER) else "",
     )

@@ -91,8 +91,8 @@ class TrialRow:
     @property
     def fence(self) -> bool | None:
         """Did the resource check tokens? None where the scenario has no such parameter."""
-        told = self.parameter("fence")
-        return None if told is None else bool(told)
+        value = self.parameter("fence")
+        return None if value is None else bool(value)
 
     @property
     def has_token(self) -> bool:
@@ -127,8 +127,8 @@ class TrialRow:
 
     def capability_ms(self, name: str) -> float:
         """The same as a number of ms; 0 where there is none."""
-        told = self.capability(name)
-        return float(told) if told else 0.0
+        value = self.capability(name)
+        return float(value) if value else 0.0
 
     def longest_fault_ms(self, *kinds: str) -> float | None:
         """The longest confirmed window of faults of these kinds; None where none has an end."""

@@ -42,7 +42,7 @@ class Subject:
     unavailable: Predicate
     unexposed_to_that: Unexposed  # why a trial could not have shown that nobody gets the lock
     variant: VariantOf
-    searched: bool  # trials are steps of a search: harm outside the exposed ones is told as the smallest step
+    searched: bool  # trials are steps of a search: harm outside the exposed ones is reported as the smallest step
 
     def exposed(self, row: TrialRow) -> bool:
         """Could this trial have shown the harm?"""
@@ -78,8 +78,8 @@ def subject_of(scenario: str) -> Subject:
     )
 
 
-def _hazard(scenario: str, told: str) -> Hazard:
+def _hazard(scenario: str, hazard: str) -> Hazard:
     try:
-        return Hazard(told)
+        return Hazard(hazard)
     except ValueError:
-        raise LockbenchError(f"{scenario}: no harm {told!r}: choose from {', '.join(Hazard)}") from None
+        raise LockbenchError(f"{scenario}: no harm {hazard!r}: choose from {', '.join(Hazard)}") from None

@@ -64,9 +64,9 @@ def events_that_lower(rows: Iterable[TokenRow], system: str) -> tuple[str, ...]:
 
 def pairs_that_fell(rows: Iterable[TrialRow]) -> Count:
     """Pairs of grants in proven order whose tokens fell, of all such pairs."""
-    told = [row for row in rows if row.checked.token_pairs]
-    fell = sum(len(row.checked.token_faults) for row in told)
-    return Count(fell, sum(row.checked.token_pairs for row in told), frozenset(row.run_id for row in told))
+    with_pairs = [row for row in rows if row.checked.token_pairs]
+    fell = sum(len(row.checked.token_faults) for row in with_pairs)
+    return Count(fell, sum(row.checked.token_pairs for row in with_pairs), frozenset(row.run_id for row in with_pairs))
 
 
 def _row(system: str, event: str, rows: list[TrialRow]) -> TokenRow:

@@ -147,9 +147,9 @@ def _fewest(rows: Sequence[ToleranceRow]) -> tuple[int | None, int]:
 
 def _jump_ms(row: TrialRow) -> float | None:
     """The jump as it was confirmed, else as it was asked for."""
-    told = row.measure("jump_ms")
+    confirmed = row.measure("jump_ms")
     asked = row.parameter("jump_ms")
-    return told if told is not None else None if asked is None else float(asked)
+    return confirmed if confirmed is not None else None if asked is None else float(asked)
 
 
 def _over_rule_ms(row: TrialRow) -> float | None:
@@ -188,8 +188,8 @@ def _row(system: str, ttl_ms: int, held: int, jumped: int, when: str, rows: list
 
 
 def _bracket_over_rule_ms(rows: Sequence[TrialRow]) -> tuple[float | None, float] | None:
-    over = [(told, bool(row.checked.overlap_ns)) for row in rows if (told := _over_rule_ms(row)) is not None]
-    broke = min((told for told, broken in over if broken), default=None)
+    over = [(over_ms, bool(row.checked.overlap_ns)) for row in rows if (over_ms := _over_rule_ms(row)) is not None]
+    broke = min((over_ms for over_ms, broken in over if broken), default=None)
     if broke is None:
         return None
-    return max((told for told, broken in over if not broken and told < broke), default=None), broke
+    return max((over_ms for over_ms, broken in over if not broken and over_ms < broke), default=None), broke

@@ -29,8 +29,8 @@ def value_of(name: str) -> VariantOf:
     """By a parameter, as it reads."""
 
     def variant(row: TrialRow) -> Variant:
-        told = str(row.parameter(name, ""))
-        return Variant(told.replace(" ", "-").lower(), told)
+        value = str(row.parameter(name, ""))
+        return Variant(value.replace(" ", "-").lower(), value)
 
     return variant
 
@@ -46,7 +46,7 @@ def shown_at_write(row: TrialRow) -> bool:
 
 
 def protocol(row: TrialRow) -> Variant:
-    """When a new holder shows its token; with its first read, unless it is told."""
+    """When a new holder shows its token; with its first read, unless the plan says otherwise."""
     return Variant("at-write", "token first shown by a write") if shown_at_write(row) else ALIKE
 
 
@@ -70,9 +70,9 @@ def asks_first(row: TrialRow) -> Variant:
 
 def meanwhile(row: TrialRow) -> Variant:
     """What lets the next client in while the write is on its way."""
-    told = {"cut_off": "holder cut off meanwhile", "releases": "holder gives up and releases meanwhile"}
+    words = {"cut_off": "holder cut off meanwhile", "releases": "holder gives up and releases meanwhile"}
     what = str(row.parameter("meanwhile"))
-    return Variant(what.replace("_", "-"), told[what]) if what in told else ALIKE
+    return Variant(what.replace("_", "-"), words[what]) if what in words else ALIKE
 
 
 def held_up(row: TrialRow) -> Variant:
@@ -82,16 +82,16 @@ def held_up(row: TrialRow) -> Variant:
 
 def durability(row: TrialRow) -> Variant:
     """The setting of the servers' disks; not where it is the system's own."""
-    told = row.parameter("durability")
-    return ALIKE if told in (None, "own") else Variant(f"durability-{told}", f"durability {told}")
+    setting = row.parameter("durability")
+    return ALIKE if setting in (None, "own") else Variant(f"durability-{setting}", f"durability {setting}")
 
 
 def idle_timeout(row: TrialRow) -> Variant:
     """May the server end an idle transaction?"""
-    told = row.parameter("idle_timeout")
-    if isinstance(told, bool):
-        told = "on" if told else "off"
-    return ALIKE if told is None else Variant(f"idle-timeout-{told}", f"idle timeout {told}")
+    setting = row.parameter("idle_timeout")
+    if isinstance(setting, bool):
+        setting = "on" if setting else "off"
+    return ALIKE if setting is None else Variant(f"idle-timeout-{setting}", f"idle timeout {setting}")
 
 
 def replicated(row: TrialRow) -> Variant:
@@ -107,8 +107,8 @@ def direction(row: TrialRow) -> Variant | None:
     """Where the clocks went."""
     if jumped(row) is None:
         return None
-    told = "back" if any((fault.amount or 0.0) < 0.0 for fault in row.faults) else "ahead"
-    return Variant(told, told)
+    where = "back" if any((fault.amount or 0.0) < 0.0 for fault in row.faults) else "ahead"
+    return Variant(where, where)
 
 
 def whose_clock(row: TrialRow) -> Variant | None:
@@ -116,8 +116,8 @@ def whose_clock(row: TrialRow) -> Variant | None:
     where = direction(row)
     if where is None:
         return None
-    whose, told = row.parameter("whose", "client"), "behind" if where.id == "back" else where.words
-    return Variant(f"{whose}-{told}", f"{whose} {told}")
+    whose, wrong = row.parameter("whose", "client"), "behind" if where.id == "back" else where.words
+    return Variant(f"{whose}-{wrong}", f"{whose} {wrong}")
 
 
 def nodes_jumped(row: TrialRow) -> Variant:

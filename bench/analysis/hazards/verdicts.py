@@ -7,7 +7,7 @@
     unavailable             no such harm, but there were trials in which nobody got the lock
     not measured            no trial could have shown anything
 
-Counted are the exposed trials, which their staging decides (`exposure`). Harm in any other trial is told apart: it is
+Counted are the exposed trials, which their staging decides (`exposure`). Harm in any other trial is separate: it is
 no frequency, since the staging did not make for it, but it is harm, and no system is safe that showed it. So are trials
 in which nobody got the lock, and controls, in which nothing was done: those have a line only where they show harm.
 

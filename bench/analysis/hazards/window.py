@@ -243,7 +243,7 @@ def _reason(row: TrialRow, signed_ms: float, points: Sequence[WindowPoint]) -> s
     if not reasons and "poll" in row.capability("wait_strategies"):
         reasons.append("the waiter polls, and asks only some time after the lease ends")
     late_ms = -signed_ms
-    told = "; ".join(reasons) or "the records do not say why"
+    explained = "; ".join(reasons) or "the records do not say why"
     granted = [point.wait_ms for point in points if point.wait_ms is not None]
     waited = f" (median wait {statistics.median(granted):.0f} ms)" if granted else ""
-    return f"the lock was granted {late_ms:.0f} ms later than its TTL{waited}: {told}"
+    return f"the lock was granted {late_ms:.0f} ms later than its TTL{waited}: {explained}"

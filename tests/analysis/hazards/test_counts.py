@@ -35,7 +35,7 @@ def test_nobody_calls_it_safe_after_a_few_runs() -> None:
 
 def test_the_words_tell_the_bound_only_where_nothing_was_seen() -> None:
     assert in_runs(0, 36, 6).words == "0 of 36 in 6 runs, ≤ 39 % of runs at 95 % confidence"
-    assert in_runs(0, 718, 2).told("pairs") == "0 of 718 pairs in 2 runs, ≤ 78 % of runs at 95 % confidence"
+    assert in_runs(0, 718, 2).worded("pairs") == "0 of 718 pairs in 2 runs, ≤ 78 % of runs at 95 % confidence"
     assert in_runs(0, 3, 1).words == "0 of 3 in 1 run, ≤ 95 % of runs at 95 % confidence"
     assert in_runs(2, 6, 6).words == "2 of 6"
     assert Count(0, 0).words == "0 of 0"

@@ -46,7 +46,7 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     )
     aside = ", ".join(f"{row.drift_ms:,.0f} ms" for row in smallest.values() if row.drift_ms is not None)
     rule = clock_rule(rows)
-    told = joined(
+    reason = joined(
         f"smallest jump with two holders: {found}",
         f"set aside for drift: {aside}" if aside else "",
         "" if isinstance(rule, Absent) else f"the rule: {rule.words} ({rule.fit_words})",
@@ -56,13 +56,13 @@ def redlock_tolerance(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     if all(met) and len(smallest) > 1:
         verdict = Verdict.HOLDS
     elif all(met):
-        verdict, told = Verdict.CONDITION, f"at the one TTL that was tried: {told}"
+        verdict, reason = Verdict.CONDITION, f"at the one TTL that was tried: {reason}"
     elif any(met):
-        verdict, told = Verdict.CONDITION, f"at some TTLs, because the time set aside grows with the TTL: {told}"
+        verdict, reason = Verdict.CONDITION, f"at some TTLs, because the time set aside grows with the TTL: {reason}"
     else:
         verdict = Verdict.FAILS
-    verdict, told = _decided(verdict, told, smallest.values())
-    yield judged(claim, verdict, told, trials, found=found)
+    verdict, reason = _decided(verdict, reason, smallest.values())
+    yield judged(claim, verdict, reason, trials, found=found)
 
 
 def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -92,9 +92,9 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
         yield judged(claim, Verdict.NOT_MEASURED, why, trials)
         return
     sides = {_less(one, other) for one, other in pairs}
-    told_pairs = sorted((pair for pair in pairs if pair[0].when == "late"), key=lambda pair: pair[0].ttl_ms) or pairs
-    ends = dict.fromkeys(_beside(*pair) for pair in (told_pairs[0], told_pairs[-1]))
-    told = joined(
+    shown_pairs = sorted((pair for pair in pairs if pair[0].when == "late"), key=lambda pair: pair[0].ttl_ms) or pairs
+    ends = dict.fromkeys(_beside(*pair) for pair in (shown_pairs[0], shown_pairs[-1]))
+    reason = joined(
         f"smallest jump of one clock, one Redis against Redlock on {pairs[0][1].nodes_held} nodes, in {len(pairs)} "
         f"search{'es' if len(pairs) > 1 else ''} of each: {', '.join(ends)}",
         f"Redlock: {_clocks_words(beside)}",
@@ -102,11 +102,11 @@ def less_than_redlock(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     if sides == {True} and fewest == 1:
         verdict = Verdict.HOLDS
     elif sides == {False}:
-        verdict, told = Verdict.FAILS, f"one Redis breaks at the smaller jump: {told}"
+        verdict, reason = Verdict.FAILS, f"one Redis breaks at the smaller jump: {reason}"
     else:
-        verdict, told = Verdict.CANNOT_SAY, f"the brackets cannot distinguish the two: {told}"
-    verdict, told = _decided(verdict, told, [row for pair in pairs for row in pair])
-    yield judged(claim, verdict, told, trials, found=_beside(*told_pairs[0]))
+        verdict, reason = Verdict.CANNOT_SAY, f"the brackets cannot distinguish the two: {reason}"
+    verdict, reason = _decided(verdict, reason, [row for pair in pairs for row in pair])
+    yield judged(claim, verdict, reason, trials, found=_beside(*shown_pairs[0]))
 
 
 def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -135,7 +135,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
     clock = every[0].capability("lease_clock")
     asked = "client" in claim.how_to_test
     no_client = exposure.why_not_by_client(every[0]) if client_rows else ""
-    told = joined(
+    why = joined(
         f"{whose} jumped ahead {_jump(servers.rows)}: two holders in {servers.shown.words}",
         f"its designers say that leases end by {clock} time" if clock else "",
         f"the client's clock jumped: {client.shown.words}" if client.rows else "",
@@ -149,17 +149,17 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
     if servers.shown.seen or client.shown.seen or blocked.seen or crashed.shown.seen:
         verdict = Verdict.FAILS
     elif asked and not client.rows:
-        verdict, told = Verdict.CONDITION, f"for the servers' clocks only: {told}"
+        verdict, why = Verdict.CONDITION, f"for the servers' clocks only: {why}"
         if not client_rows:
-            told = f"{told}; the client's clock was not stepped"
+            why = f"{why}; the client's clock was not stepped"
     elif not crashes:
-        verdict, told = Verdict.CONDITION, f"while the holder is alive: {told}"
+        verdict, why = Verdict.CONDITION, f"while the holder is alive: {why}"
     else:
         verdict = Verdict.HOLDS
     found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
     noughts = [servers.shown, *([client.shown] if client.rows else []), *([blocked] if crashes else [])]
     unseen = [] if verdict is Verdict.FAILS else noughts
-    yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
+    yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
 
 
 def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -170,7 +170,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
         yield missing(claim, hazards, scenario)
         return
     outside = _outside(record.outside)
-    told = joined(
+    why = joined(
         f"expiry judged by an unchanged record: two holders in {record.shown.words}" if record.rows else "",
         f"by the client's clock: {clock.shown.words}" if clock.rows else "",
         outside,
@@ -179,7 +179,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     if record.harmful:
         verdict = Verdict.FAILS
     elif clock.shown.seen and record.rows:
-        verdict, told = Verdict.CONDITION, f"if no client's clock judges the expiry: {told}"
+        verdict, why = Verdict.CONDITION, f"if no client's clock judges the expiry: {why}"
     elif clock.shown.seen:
         verdict = Verdict.FAILS
     else:
@@ -187,7 +187,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     found = f"two holders {record.shown.words}" if record.rows else ""
     found = joined(found, f"{clock.shown.words} by the client's clock" if clock.rows else "")
     unseen = [] if verdict is Verdict.FAILS else [record.shown]
-    yield judged(claim, verdict, told, rows, found=found, unseen=unseen)
+    yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
 
 
 def _decided(verdict: Verdict, why: str, rows: Iterable[ToleranceRow]) -> tuple[Verdict, str]:
@@ -207,14 +207,14 @@ def _smallest_by_ttl(rows: Sequence[ToleranceRow]) -> dict[int, ToleranceRow]:
 
 def _clocks_words(rows: Iterable[ToleranceRow]) -> str:
     """How many clocks had to jump, by the nodes held: "clocks needed: 1 of 3 held, 2 of 4 held (1 is not enough)"."""
-    told = []
+    counts = []
     for held, (broken, survived) in fewest_clocks(rows).items():
         fewer = f"{survived} {'is' if survived == 1 else 'are'} not enough" if survived else ""
         if broken is None:
-            told.append(f"none of {held} held, {fewer}")
+            counts.append(f"none of {held} held, {fewer}")
         else:
-            told.append(f"{broken} of {held} held{f' ({fewer})' if fewer else ''}")
-    return f"clocks needed: {', '.join(told)}"
+            counts.append(f"{broken} of {held} held{f' ({fewer})' if fewer else ''}")
+    return f"clocks needed: {', '.join(counts)}"
 
 
 def _most_exposed(rows: Sequence[DriftRow]) -> list[DriftRow]:

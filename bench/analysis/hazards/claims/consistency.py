@@ -19,7 +19,7 @@ STAND_IN = {"postgres-advisory": "postgres-row"}  # the same server and connecti
 
 
 def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
-    """C44: a restart or a failover loses the lock. Where a durable restart keeps it, that is told."""
+    """C44: a restart or a failover loses the lock. Where a durable restart keeps it, the reason says so."""
     restarts, failovers = hazards.of(scenario, claim.system), hazards.in_role(Role.LEADER_LOST, claim.system)
     kinds = {str(row.parameter("durability", "")) for row in restarts}
     parts = [
@@ -28,7 +28,7 @@ def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     ]
     before, after = (_replicated(failovers, replicated) for replicated in (False, True))
     parts += [(what, Exposed.of(rows)) for what, rows in ((BEFORE, before), (AFTER, after)) if rows]
-    told = joined(
+    counts = joined(
         *(f"{what}: two holders in {held.shown.words}" for what, held in parts if held.shown.of),
         *(f"{what}: not measured ({', '.join(held.why_unexposed)})" for what, held in parts if not held.shown.of),
     )
@@ -39,11 +39,11 @@ def not_consistent(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
     unseen = [held.shown for _, held in parts if held.shown.none]
     rows = [row for _, held in parts for row in held.judged]
     if not any(held.harmful for _, held in parts):
-        verdict, why = Verdict.FAILS, told
+        verdict, why = Verdict.FAILS, counts
     elif kept and not Exposed.of(before).harmful:
-        verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {told}"
+        verdict, why = Verdict.CONDITION, f"not with {', '.join(kept)}: {counts}"
     else:
-        verdict, why, unseen = Verdict.HOLDS, told, []  # it was seen to be lost
+        verdict, why, unseen = Verdict.HOLDS, counts, []  # it was seen to be lost
     found = ", ".join(f"{what} {held.shown.seen} of {held.shown.of}" for what, held in parts if held.shown.of)
     yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
 
@@ -57,7 +57,7 @@ def survives_failover(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     restarted = Exposed.of(hazards.in_role(Role.SERVERS_RESTARTED, claim.system))
     stalled = Exposed.of(hazards.in_role(Role.SERVER_STALLED, claim.system))
     kept = Count.over(held.rows, lambda row: row.measure("granted") == 0.0)
-    told = joined(
+    counts = joined(
         f"leader killed while the lock is held: two holders in {held.shown.words}",
         f"still held in {kept.seen} of {kept.of}",
         f"all servers killed and restarted: two holders in {restarted.shown.words}" if restarted.shown.of else "",
@@ -68,7 +68,7 @@ def survives_failover(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     rows = [row for one in (held, restarted, stalled) for row in one.judged]
     broken = any(one.harmful for one in (held, restarted, stalled)) or kept.seen < kept.of
     verdict, unseen = (Verdict.FAILS, []) if broken else (Verdict.HOLDS, [held.shown])
-    yield judged(claim, verdict, told, rows, found=f"two holders {shown.words}", unseen=unseen)
+    yield judged(claim, verdict, counts, rows, found=f"two holders {shown.words}", unseen=unseen)
 
 
 def replica_promoted(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -101,23 +101,23 @@ def server_killed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         return
     asked = [row for row in held.rows if row.measure("still_held") is not None]
     kept = Count.over(asked, lambda row: bool(row.measure("still_held")))
-    told = joined(
+    counts = joined(
         f"server killed while the lock is held: two holders in {held.shown.words}",
         outlived(held.rows),
         _answered_to(held.rows, "waiter"),
     )
     unseen = [held.shown]
     if held.harmful:
-        verdict, why, unseen = Verdict.FAILS, told, []
+        verdict, why, unseen = Verdict.FAILS, counts, []
     elif system != claim.system:
         verdict, why = (
             Verdict.CONDITION,
-            f"for a row lock, which ends with its connection as an advisory lock does: {told}",
+            f"for a row lock, which ends with its connection as an advisory lock does: {counts}",
         )
     elif kept.seen < kept.of:
-        verdict, why = Verdict.CONDITION, f"if the lock may end with the server and its holder is notified: {told}"
+        verdict, why = Verdict.CONDITION, f"if the lock may end with the server and its holder is notified: {counts}"
     else:
-        verdict, why = Verdict.HOLDS, told
+        verdict, why = Verdict.HOLDS, counts
     found = f"two holders {held.shown.words}"
     yield judged(claim, verdict, why, held.judged, system=system, found=found, unseen=unseen)
 
@@ -125,8 +125,8 @@ def server_killed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
 def _answered_to(rows: Sequence[TrialRow], actor: str) -> str:
     """What that actor's acquires came to, in the words of the adapters' contract."""
     outcomes = [ask.outcome for row in rows for ask in row.trial.asks if ask.actor == actor]
-    told = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
-    return f"outcomes for the {actor}: {', '.join(told)}" if told else ""
+    counted = [f"{outcome or 'no answer'} {outcomes.count(outcome)}" for outcome in dict.fromkeys(outcomes)]
+    return f"outcomes for the {actor}: {', '.join(counted)}" if counted else ""
 
 
 def _replicated(rows: Sequence[TrialRow], replicated: bool) -> list[TrialRow]:

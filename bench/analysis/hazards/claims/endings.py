@@ -50,9 +50,9 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence, scenario: str) ->
             verdict = Verdict.HOLDS
         else:
             verdict = Verdict.FAILS if low_ms > LATE_MS else Verdict.CANNOT_SAY
-        told = f"{excess.words}; the runs' medians range from {low_ms:,.0f} to {high_ms:,.0f} ms"
-        told = f"{told}, of which {LATE_MS:.0f} ms may come from the waiter's polling"
-        yield judged(claim, verdict, joined(told, explained), rows, system=system, found=excess.words)
+        words = f"{excess.words}; the runs' medians range from {low_ms:,.0f} to {high_ms:,.0f} ms"
+        words = f"{words}, of which {LATE_MS:.0f} ms may come from the waiter's polling"
+        yield judged(claim, verdict, joined(words, explained), rows, system=system, found=excess.words)
     if not points:
         yield missing(claim, hazards, scenario)
 
@@ -81,7 +81,7 @@ def owner_checked_release(claim: Claim, hazards: HazardEvidence, scenario: str) 
     if not held.judged:
         yield missing(claim, hazards, scenario)
         return
-    told = joined(
+    counts = joined(
         f"compare-and-delete by an expired holder freed another client's lock in {checked.words}",
         outside(held, Hazard.FREED_FOR_ANOTHER),
         f"a plain DEL in {plain.words}" if plain.of else "",
@@ -89,14 +89,14 @@ def owner_checked_release(claim: Claim, hazards: HazardEvidence, scenario: str) 
     rows = [*hazards.of(scenario, claim.system), *hazards.of(scenario, PLAIN_DELETE)]
     unseen = [checked]
     if held.harmful:
-        verdict, why, unseen = Verdict.FAILS, told, []
+        verdict, why, unseen = Verdict.FAILS, counts, []
     elif plain.none:
-        verdict, why, unseen = Verdict.FAILS, told, [plain]
+        verdict, why, unseen = Verdict.FAILS, counts, [plain]
     elif not plain.of:
-        verdict, why = Verdict.CONDITION, f"for its first half only, as no plain DEL was tried: {told}"
+        verdict, why = Verdict.CONDITION, f"for its first half only, as no plain DEL was tried: {counts}"
     else:
-        verdict, why = Verdict.HOLDS, told
-    yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
+        verdict, why = Verdict.HOLDS, counts
+    yield judged(claim, verdict, why, rows, found=counts, unseen=unseen)
 
 
 def colocated(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -105,7 +105,7 @@ def colocated(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[
     if not rows:
         yield missing(claim, hazards, scenario)
         return
-    told, late = [], NOBODY_LOOKED
+    settings, late = [], NOBODY_LOOKED
     for setting in dict.fromkeys(row.parameter("idle_timeout") for row in rows):
         of_setting = [row for row in rows if row.parameter("idle_timeout") == setting]
         accepted = Count.over(of_setting, lambda row: bool(row.measure("late_write_accepted")))
@@ -113,12 +113,12 @@ def colocated(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[
         late += after
         pins = [value for row in of_setting if (value := row.measure("pinned_ms")) is not None and value >= 0.0]
         waited = f", and the others waited up to {max(pins):,.0f} ms" if pins else ""
-        told.append(
+        settings.append(
             f"idle timeout {_on_off(setting)}: the write went through in {accepted.seen} of {accepted.of}, "
             f"{f'in {after.seen}' if after.seen else 'never'} after the next grant{waited}"
         )
     verdict = Verdict.FAILS if late.seen else Verdict.HOLDS
-    why = joined(f"writes accepted after the next grant {late.words}", *told)
+    why = joined(f"writes accepted after the next grant {late.words}", *settings)
     yield judged(claim, verdict, why, rows, found=f"late writes accepted {late.words}", unseen=[late])
 
 

@@ -28,23 +28,23 @@ def nodes_needed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterat
     refused = [row for row in rows if not row.acquired.seen]
     most = max((row.nodes_down for row in served), default=0)
     found = _by_down(rows)
-    told = f"of {nodes} servers stopped: {found}"
+    counts = f"of {nodes} servers stopped: {found}"
     # That a majority is enough is asked of servers that are gone. One that hangs is missed later, or by some clients
-    # never: that is told beside, since it says nothing of how many are needed. That a majority is needed holds of both.
+    # never: that is added, since it says nothing of how many are needed. That a majority is needed holds of both.
     gone = [row for row in rows if row.how != HANG]
     enough = all(row.acquired.seen == row.acquired.of for row in gone if row.minority)
     as_majority = enough and not any(row.acquired.seen for row in rows if not row.minority)
-    told = joined(told, _unserved(rows))
+    counts = joined(counts, _unserved(rows))
     within = claim.low is not None and claim.high is not None and claim.low <= nodes <= claim.high
     if not as_majority or not refused or not served or not most:
-        verdict, why = Verdict.FAILS, f"a majority of {quorum} did not decide: {told}"
+        verdict, why = Verdict.FAILS, f"a majority of {quorum} did not decide: {counts}"
         if as_majority:
-            verdict, why = Verdict.NOT_TESTABLE, f"too few server counts were tried: {told}"
+            verdict, why = Verdict.NOT_TESTABLE, f"too few server counts were tried: {counts}"
     elif not within:
-        verdict, why = Verdict.NOT_TESTABLE, f"{nodes} servers ran here: {told}"
+        verdict, why = Verdict.NOT_TESTABLE, f"{nodes} servers ran here: {counts}"
     else:
         loss = "one loss" if most == 1 else f"{most} losses"
-        why = f"to survive {loss}, as {quorum} of {nodes} must answer; other server counts were not tried: {told}"
+        why = f"to survive {loss}, as {quorum} of {nodes} must answer; other server counts were not tried: {counts}"
         verdict = Verdict.CONDITION
     yield judged(claim, verdict, why, trials, found=found)
 
@@ -93,15 +93,15 @@ def validity(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
     granted_late = Count.over(late, lambda row: bool(row.measure("granted")))
     granted = [row for row in rows if row.measure("granted")]
     unlike = [row for row in granted if abs((row.measure("validity_ms") or 0.0) - left_ms(row)) > ROUNDING_MS]
-    told = joined(f"no validity left: granted in {granted_late.words}", _granted_words(granted))
+    counts = joined(f"no validity left: granted in {granted_late.words}", _granted_words(granted))
     if granted_late.seen or unlike:
-        verdict, why = Verdict.FAILS, told
+        verdict, why = Verdict.FAILS, counts
     elif not late:
-        verdict, why = Verdict.NOT_TESTABLE, f"no quorum was late enough: {told}"
+        verdict, why = Verdict.NOT_TESTABLE, f"no quorum was late enough: {counts}"
     else:
-        verdict, why = Verdict.HOLDS, told
+        verdict, why = Verdict.HOLDS, counts
     unseen = [granted_late] if verdict is Verdict.HOLDS else []
-    yield judged(claim, verdict, why, rows, found=told, unseen=unseen)
+    yield judged(claim, verdict, why, rows, found=counts, unseen=unseen)
 
 
 def _granted_words(granted: Sequence[TrialRow]) -> str:

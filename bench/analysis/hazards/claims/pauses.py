@@ -46,7 +46,7 @@ def not_safe(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
 
 
 def safe_with_fencing(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
-    """C21 to C24: safe under pauses with fencing. What happens without it is told beside."""
+    """C21 to C24: safe under pauses with fencing. What happens without it is added."""
     held = Exposed.of(_paused(claim.system, hazards))
     if not held.judged:
         yield missing(claim, hazards, *scenarios_in(Role.PAUSE_MAP))
@@ -64,8 +64,8 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
             joined(f"once the resource has seen the new token: {fenced}", held.ahead, without),
         )
     elif held.late_with.none and gap:
-        told = f"if the new holder presents its token before its first read: {fenced}"
-        verdict, why = Verdict.CONDITION, joined(told, gap, without)
+        condition = f"if the new holder presents its token before its first read: {fenced}"
+        verdict, why = Verdict.CONDITION, joined(condition, gap, without)
     elif held.late_with.none:
         verdict, why = Verdict.HOLDS, joined(fenced, without)
     else:
@@ -91,26 +91,26 @@ def correct_without_fence(claim: Claim, hazards: HazardEvidence, scenario: str) 
     fenced = Exposed.of(
         (*hazards.of(scenario, claim.system, fence=True), *hazards.in_role(Role.CUT_OFF, claim.system, fence=True))
     )
-    told = [
+    counts = [
         f"{what}: two holders in {held.shown.words}, {_late_words(held.late_without)}"
         if held.judged
         else f"{what}: not tried"
         for what, held in parts.items()
     ]
-    told += [f"write delayed on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
-    told += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
+    counts += [f"write delayed on the wire: {_late_words(wire.late_without)}"] if wire.judged else []
+    counts += [f"with the fence on: two holders in {len(fenced.harmful)} trials"] if fenced.harmful else []
     accepted = sum((late_count(held.judged, False) for held in (*parts.values(), wire)), NOBODY_LOOKED)
     redis = Exposed.of(hazards.of(scenario, "redis", fence=False)).late_without
     unseen = [held.shown for held in parts.values()]
     if accepted.seen:
         likewise = f"Redis, stopped the same way: late writes accepted {redis.words}" if redis.seen else ""
-        verdict, why, unseen = Verdict.FAILS, joined(*told, likewise), []
+        verdict, why, unseen = Verdict.FAILS, joined(*counts, likewise), []
     elif any(held.harmful for held in (*parts.values(), fenced)):
-        verdict, why, unseen = Verdict.FAILS, joined(*told), []
+        verdict, why, unseen = Verdict.FAILS, joined(*counts), []
     elif not all(held.rows for held in parts.values()):
-        verdict, why = Verdict.CONDITION, joined(*told)
+        verdict, why = Verdict.CONDITION, joined(*counts)
     else:
-        verdict, why = Verdict.HOLDS, joined(*told)
+        verdict, why = Verdict.HOLDS, joined(*counts)
     rows = [row for held in (*parts.values(), wire) for row in held.judged] + list(fenced.harmful)
     yield judged(claim, verdict, why, rows, found=f"late writes accepted {accepted.words}", unseen=unseen)
 
@@ -137,20 +137,20 @@ def watchdog(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
         rows = [row for row in every if row.system == system]
         whole = Exposed.of([row for row in rows if row.parameter("stalled") == "process"])
         worker = Exposed.of([row for row in rows if row.parameter("stalled") == "worker"])
-        told = joined(
+        counts = joined(
             f"process and watchdog stopped: two holders in {whole.shown.words}",
             f"worker stalled, watchdog alive: {worker.shown.words}",
         )
         if not rows[0].has_lease:
             verdict, why = Verdict.NOT_TESTABLE, pinned(rows) or "the lock has no TTL that a watchdog could renew"
         elif not whole.shown.of or not worker.shown.of:
-            verdict, why = Verdict.NOT_TESTABLE, f"no stall could outlast a lease here; {told}"
+            verdict, why = Verdict.NOT_TESTABLE, f"no stall could outlast a lease here; {counts}"
         elif worker.shown.seen:
-            verdict, why = Verdict.FAILS, f"the watchdog did not shrink the hazard: {told}"
+            verdict, why = Verdict.FAILS, f"the watchdog did not shrink the hazard: {counts}"
         elif not whole.shown.seen:
-            verdict, why = Verdict.FAILS, f"the watchdog removed the hazard: {told}"
+            verdict, why = Verdict.FAILS, f"the watchdog removed the hazard: {counts}"
         else:
-            verdict, why = Verdict.HOLDS, told
+            verdict, why = Verdict.HOLDS, counts
         found = f"stopped {whole.shown.words}; alive {worker.shown.words}"
         unseen = [] if worker.shown.seen else [worker.shown if verdict is Verdict.HOLDS else whole.shown]
         yield judged(claim, verdict, why, rows, system=system, found=found, unseen=unseen)
@@ -166,23 +166,23 @@ def page_scenario(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         off, on = [[row for row in rows if bool(row.fence) is fence] for fence in (False, True)]
         both = Count.over(off, lambda row: row.checked.overlap_ns > 0 and row.checked.lost_updates > 0)
         refused = Count.over(on, lambda row: row.checked.stale_refused > 0 and not row.checked.stale_accepted)
-        told = joined(
+        counts = joined(
             f"fence off: two holders and a lost update in {both.seen} of {both.of}",
             f"fence on: late write refused in {refused.seen} of {refused.of}",
         )
         if not rows[0].has_lease:
             verdict, why = Verdict.NOT_TESTABLE, pinned(rows) or "the lock has no TTL"
         elif not off or not on:
-            verdict, why = Verdict.NOT_TESTABLE, f"only one half was played: {told}"
+            verdict, why = Verdict.NOT_TESTABLE, f"only one half was played: {counts}"
         elif both.seen == both.of and refused.seen == refused.of:
-            verdict, why = Verdict.HOLDS, told
+            verdict, why = Verdict.HOLDS, counts
         elif both.seen == both.of and not any(row.has_token for row in on):
-            verdict, why = Verdict.FAILS, f"the second half fails, because there is no token: {told}"
+            verdict, why = Verdict.FAILS, f"the second half fails, because there is no token: {counts}"
         else:
-            verdict, why = Verdict.FAILS, told
+            verdict, why = Verdict.FAILS, counts
         accepted = Count.over(on, lambda row: row.checked.stale_accepted > 0)
         unseen = [accepted] if verdict is Verdict.HOLDS else [both] if both.none and not accepted.seen else []
-        yield judged(claim, verdict, why, rows, system=system, found=told, unseen=unseen)
+        yield judged(claim, verdict, why, rows, system=system, found=counts, unseen=unseen)
     if not every:
         yield missing(claim, hazards, scenario)
 
@@ -215,13 +215,13 @@ def _found(held: Exposed) -> str:
 
 def _window_verdict(fit: WindowFit) -> tuple[Verdict, str]:
     off_ms, ttls = fit.median_difference_ms or 0.0, fit.median_difference_ttls or 0.0
-    told = f"median difference {off_ms:,.0f} ms, {100.0 * ttls:.0f} % of the TTL, over {fit.points} pauses"
+    words = f"median difference {off_ms:,.0f} ms, {100.0 * ttls:.0f} % of the TTL, over {fit.points} pauses"
     if fit.slope is not None:
-        told = f"slope {fit.slope:.2f}, {told}"
+        words = f"slope {fit.slope:.2f}, {words}"
         if abs(fit.slope - 1.0) > SLOPE_TOLERATED:
-            return Verdict.FAILS, joined(told, fit.reason)
+            return Verdict.FAILS, joined(words, fit.reason)
     if fit.on_the_line and fit.slope is None:
-        return Verdict.CONDITION, f"at the one pause length tried: {told}"
+        return Verdict.CONDITION, f"at the one pause length tried: {words}"
     if fit.on_the_line:
-        return Verdict.HOLDS, told
-    return Verdict.CONDITION, joined(told, fit.reason)
+        return Verdict.HOLDS, words
+    return Verdict.CONDITION, joined(words, fit.reason)

@@ -21,19 +21,19 @@ def every_kind(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator
     trials = hazards.of(scenario)
     failing = [row.kind for row in rows if row.accepted_with.seen or row.fence_faults]
     untried = [row.kind for row in rows if not row.accepted_with.of]
-    told = "late writes accepted with the fence on: " + ", ".join(
+    counts = "late writes accepted with the fence on: " + ", ".join(
         f"{row.kind} {row.accepted_with.seen} of {row.accepted_with.of}" for row in rows
     )
     off = sum((row.accepted_without for row in rows), NOBODY_LOOKED)
-    told = joined(told, f"with it off {off.words}" if off.of else "")
+    counts = joined(counts, f"with it off {off.words}" if off.of else "")
     if failing:
-        verdict, why = Verdict.FAILS, f"not {', '.join(failing)}: {told}"
+        verdict, why = Verdict.FAILS, f"not {', '.join(failing)}: {counts}"
     elif untried:
-        verdict, why = Verdict.CONDITION, f"no late write met the fence of {', '.join(untried)}: {told}"
+        verdict, why = Verdict.CONDITION, f"no late write met the fence of {', '.join(untried)}: {counts}"
     elif emulated := [row.kind for row in rows if row.kind in EMULATED]:
-        verdict, why = Verdict.CONDITION, f"{' and '.join(emulated)} each on an emulator of its API: {told}"
+        verdict, why = Verdict.CONDITION, f"{' and '.join(emulated)} each on an emulator of its API: {counts}"
     else:
-        verdict, why = Verdict.HOLDS, told
+        verdict, why = Verdict.HOLDS, counts
     fenced = sum((row.accepted_with for row in rows), NOBODY_LOOKED)
     found = f"{len(rows)} kinds, accepted {fenced.words}"
     unseen = [] if failing else [row.accepted_with for row in rows]

@@ -34,7 +34,7 @@ def no_token(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[J
         yield judged(claim, Verdict.HOLDS, f"no token came with any of {grants:,} grants", trials, found="no token")
         return
     source = next(row.source for row in rows if row.source)
-    why = f"the adapter makes the number, as the claim says ({source}): {_told(rows)}"
+    why = f"the adapter makes the number, as the claim says ({source}): {_of_rows(rows)}"
     yield judged(claim, Verdict.HOLDS, why, trials, found=_short({row.event: row.faults for row in rows}))
 
 
@@ -53,17 +53,17 @@ def built_in(*asked: str) -> Judge:
             counts["expired"] = pairs_that_fell(expired)
         fell = [event for event, count in counts.items() if count.seen]
         untried = [event for event in asked if not counts.get(event, NOBODY_LOOKED).of]
-        told = _counted(counts)
+        counted = _counted(counts)
         if all(row.verdict is TokenVerdict.NONE for row in rows.values()):
             verdict, why = Verdict.FAILS, "no token came with any grant"
         elif any(event in asked for event in fell):
-            verdict, why = Verdict.FAILS, f"it does not always rise: {told}"
+            verdict, why = Verdict.FAILS, f"it does not always rise: {counted}"
         elif fell or untried:
             unless = ", ".join(f"not {_WORDS[event]}" for event in fell)
             gaps = f"not tried: {', '.join(_WORDS[event] for event in untried)}" if untried else ""
-            verdict, why = Verdict.CONDITION, joined(unless, gaps, told)
+            verdict, why = Verdict.CONDITION, joined(unless, gaps, counted)
         else:
-            verdict, why = Verdict.HOLDS, told
+            verdict, why = Verdict.HOLDS, counted
         unseen = [] if verdict is Verdict.FAILS else [counts[event] for event in asked if event in counts]
         yield judged(claim, verdict, why, [*trials, *expired], found=_short(counts), unseen=unseen)
 
@@ -80,15 +80,15 @@ def judged_by_variant(variant: str, event: str) -> Judge:
             return
         lies = row.verdict is TokenVerdict.LIES
         example = f", for instance {row.example.later_token} after {row.example.earlier_token}" if row.example else ""
-        words = f"{_WORDS[event]}: out of order in {row.faults.told('pairs of grants')}{example} ({row.source})"
+        words = f"{_WORDS[event]}: out of order in {row.faults.worded('pairs of grants')}{example} ({row.source})"
         others = [one for one in hazards.tokens if one.system == variant and one.event in _WORDS and one is not row]
         yield judged(
             claim,
             Verdict.FAILS if lies else Verdict.HOLDS,
-            joined(words, _told(others)),
+            joined(words, _of_rows(others)),
             [*hazards.of(scenario, variant)],
             system=variant,
-            found=f"out of order in {row.faults.told('pairs')}",
+            found=f"out of order in {row.faults.worded('pairs')}",
             unseen=[row.faults],
         )
 
@@ -105,10 +105,10 @@ def naive_fence(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterato
         yield missing(claim, hazards, scenario, system="redis-naive-fence")
         return
     beside = f"in one script, for comparison: {control.faults.words}" if control is not None else ""
-    why = joined(f"a later holder got no greater token in {naive.faults.told('pairs of grants')}", beside)
+    why = joined(f"a later holder got no greater token in {naive.faults.worded('pairs of grants')}", beside)
     verdict = Verdict.FAILS if naive.faults.seen else Verdict.HOLDS
     rows = [row for row in hazards.of(scenario) if row.system in ("redis", naive.system)]
-    found = f"out of order in {naive.faults.told('pairs')}"
+    found = f"out of order in {naive.faults.worded('pairs')}"
     yield judged(claim, verdict, why, rows, system=naive.system, found=found, unseen=[naive.faults])
 
 
@@ -124,16 +124,17 @@ def mod_revision(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterat
     equal = Count.over(
         measured, lambda row: row.measure("mod_revision_before") == row.measure("create_revision_before")
     )
-    told = (
+    counted = (
         f"the holder's key was overwritten: mod_revision changed in {changed.words}, "
         f"create_revision stayed in {kept.seen} of {kept.of}"
     )
     if not changed.seen:
-        verdict, why = Verdict.HOLDS, told
+        verdict, why = Verdict.HOLDS, counted
     elif equal.seen == equal.of:
-        verdict, why = Verdict.CONDITION, f"as long as nobody overwrites the key (until then the two are equal): {told}"
+        until = "as long as nobody overwrites the key (until then the two are equal)"
+        verdict, why = Verdict.CONDITION, f"{until}: {counted}"
     else:
-        verdict, why = Verdict.FAILS, told
+        verdict, why = Verdict.FAILS, counted
     yield judged(claim, verdict, why, measured, found=f"changed in {changed.words}", unseen=[changed])
 
 
@@ -141,14 +142,14 @@ def _changed(row: TrialRow, revision: str) -> bool:
     return row.measure(f"{revision}_before") != row.measure(f"{revision}_after")
 
 
-def _told(rows: Iterable[TokenRow]) -> str:
+def _of_rows(rows: Iterable[TokenRow]) -> str:
     return _counted({row.event: row.faults for row in rows})
 
 
 def _counted(counts: Mapping[str, Count]) -> str:
     return joined(
         *(
-            f"{_WORDS[event]}: out of order in {counts[event].told('pairs')}"
+            f"{_WORDS[event]}: out of order in {counts[event].worded('pairs')}"
             for event in _ordered(counts)
             if counts[event].of
         )
@@ -163,7 +164,7 @@ def _short(counts: Mapping[str, Count]) -> str:
         for event in _ordered(counts)
         if counts[event].seen
     ]
-    return joined(f"out of order in {rose.told('pairs')}" if rose.of else "", *fell)
+    return joined(f"out of order in {rose.worded('pairs')}" if rose.of else "", *fell)
 
 
 def _ordered(counts: Mapping[str, Count]) -> list[str]:
