@@ -43,8 +43,8 @@ def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
 
 def safety_rows(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> tuple[VerdictRow, ...]:
     """The claims (default: the project's) that a hazard campaign alone was a test of, in claim order."""
-    told = load_claims() if claims is None else claims
-    return _rows([one for claim in told for one in judge_by_hazards(claim, hazards)])
+    judged = load_claims() if claims is None else claims
+    return _rows([one for claim in judged for one in judge_by_hazards(claim, hazards)])
 
 
 def _rows(judgements: Iterable[Judgement]) -> tuple[VerdictRow, ...]:
@@ -104,8 +104,8 @@ def _measured(judgement: Judgement) -> str:
     if len(set(words)) == 1 and not words[0][:1].isdigit():
         return words[0]
     numbers = all(one[:1].isdigit() for one in words)
-    told = f"{RANGE.join(words)}{NO_BREAK}ms" if numbers else f" {RANGE} ".join(words)
-    return f"≤{NO_BREAK}{told}" if judgement.at_most else told
+    shown = f"{RANGE.join(words)}{NO_BREAK}ms" if numbers else f" {RANGE} ".join(words)
+    return f"≤{NO_BREAK}{shown}" if judgement.at_most else shown
 
 
 def _ms(value: Value, at_most: bool) -> str:

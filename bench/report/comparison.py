@@ -1,6 +1,6 @@
 """The comparison: what one page claims of six systems, beside what this campaign measured.
 
-Nothing is ranked: rows differ in durability and topology, which are told beside every number, and an emulator's speed
+Nothing is ranked: rows differ in durability and topology, which stand beside every number, and an emulator's speed
 says nothing about the service that it stands in for.
 """
 
@@ -74,8 +74,8 @@ def _token_sources(evidence: Evidence) -> Context:
     texts: dict[str, str] = {}
     for system in evidence.headline:
         seen = [run.capabilities for run in evidence.rows if run.system == system and run.capabilities]
-        told = dict.fromkeys(capabilities.get("fencing_source", "") or "no token" for capabilities in seen)
-        texts[system] = "; ".join(told) or formats.NOTHING
+        sources = dict.fromkeys(capabilities.get("fencing_source", "") or "no token" for capabilities in seen)
+        texts[system] = "; ".join(sources) or formats.NOTHING
     return Context("Source of the token", texts)
 
 
@@ -147,17 +147,17 @@ def _interruptions(evidence: Evidence) -> str:
 
 
 def _workloads(evidence: Evidence) -> Iterable[str]:
-    told: dict[str, list[str]] = {}
+    by_title: dict[str, list[str]] = {}
     for cell in evidence.cells:
         one = cell.workload
         clients = f"{one.clients} client{'s' if one.clients != 1 else ''}"
         own = "with a key of its own" if one.clients == 1 else "each with a key of its own"
         keys = own if one.keys == 0 else f"on {one.keys} key{'s' if one.keys != 1 else ''}"
         words = f"{clients} {keys}, held {one.hold_ms:g} ms, TTL {one.ttl_ms / 1000:g} s, {one.measure_s:g} s measured"
-        if words not in told.setdefault(one.title, []):
-            told[one.title].append(words)
-    for name in sorted(told):
-        yield f"Workload {name}: {'; or '.join(told[name])}."
+        if words not in by_title.setdefault(one.title, []):
+            by_title[one.title].append(words)
+    for name in sorted(by_title):
+        yield f"Workload {name}: {'; or '.join(by_title[name])}."
 
 
 def _unit(evidence: Evidence) -> str:
@@ -174,7 +174,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         for value in (cell.value("acquire_us_p50"),)
         if not isinstance(value, Absent)
     }
-    told = "; ".join(sorted(methods)) or "no run counts"
+    used = "; ".join(sorted(methods)) or "no run counts"
     sources = run_sources(evidence)
     where = (
         ["Servers given by URL were measured over whatever network lies between; where they run is not known."]
@@ -190,7 +190,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
     return (
         f"Closed loop: each client sends its next request after the previous reply. {' '.join(where)}",
         *_workloads(evidence),
-        f"{_unit(evidence)} ({told}).",
+        f"{_unit(evidence)} ({used}).",
         "A percentile is printed only if every run has enough operations for it. A run that failed a self-check is "
         "kept but left out of the numbers; a footnote says so.",
         f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events.",

@@ -34,7 +34,7 @@ def refuse_foreign(target: Path, names: Collection[str] = ()) -> None:
             if target.is_symlink():
                 raise ReportError(f"{target} is a link that leads nowhere: {_ELSEWHERE}")
             above = next(folder for folder in place.parents if folder.exists())
-            if not above.is_dir():  # told here, since drawing takes seconds
+            if not above.is_dir():  # said here, since drawing takes seconds
                 raise ReportError(f"cannot write {target}: {above} is a file, not a folder; choose a folder elsewhere")
             return
         if not place.is_dir():
@@ -43,8 +43,8 @@ def refuse_foreign(target: Path, names: Collection[str] = ()) -> None:
         if there:
             _refuse_entries(target, place, there, names)
     except (OSError, RuntimeError) as refused:  # RuntimeError: a circle of links, before Python 3.13
-        told = getattr(refused, "strerror", None) or refused
-        raise ReportError(f"cannot use {target}: {told}. {_ELSEWHERE.capitalize()}") from refused
+        why = getattr(refused, "strerror", None) or refused
+        raise ReportError(f"cannot use {target}: {why}. {_ELSEWHERE.capitalize()}") from refused
 
 
 def _refuse_entries(target: Path, place: Path, there: Collection[str], names: Collection[str]) -> None:
@@ -100,8 +100,8 @@ def _entry(
     ranges = run_ranges(runs)
     whole = {campaign: every for campaign, every in campaigns.items() if every and set(every) <= set(ranges)}
     rest = set(ranges).difference(*whole.values())
-    told = [*(f"all of {campaign}" for campaign in whole), *(one for one in ranges if one in rest)]
-    return {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": told}
+    behind = [*(f"all of {campaign}" for campaign in whole), *(one for one in ranges if one in rest)]
+    return {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "runs": behind}
 
 
 def _write_manifest(target: Path, facts: Mapping[str, object], entries: Iterable[Mapping[str, object]]) -> Path:
@@ -118,10 +118,10 @@ def _listed(place: Path) -> dict[str, str | None] | None:
     if path.is_symlink() or not path.is_file():
         return None
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(told["lockbench_version"], str):
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(manifest["lockbench_version"], str):
             return None
-        listed = {str(entry["file"]): entry.get("sha256") for entry in told["files"]}
+        listed = {str(entry["file"]): entry.get("sha256") for entry in manifest["files"]}
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return listed if all(Path(name).name == name and "\0" not in name for name in listed) else None

@@ -135,13 +135,13 @@ def spread(counts: Iterable[int]) -> str:
 
 def run_list(run_ids: Sequence[str]) -> str:
     """Run ids with the common part said once: redis-uncontended-01, -02, -03."""
-    told: list[str] = []
+    shown: list[str] = []
     before = ""
     for run_id in run_ids:
         stem, dash, tail = run_id.rpartition("-")
-        told.append(f"-{tail}" if dash and stem == before else run_id)
+        shown.append(f"-{tail}" if dash and stem == before else run_id)
         before = stem
-    return ", ".join(told)
+    return ", ".join(shown)
 
 
 def runs_by_scenario(run_ids: Iterable[str], scenarios: Iterable[str]) -> str:

@@ -76,17 +76,17 @@ def method_sentences(evidence: Evidence) -> Iterable[str]:
     compared = {workload for workload, _ in COMPARED.values()}
     few = [cell for cell in too_few(evidence.cells) if cell.workload.title in compared]
     if few:
-        told = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.title}" for cell in few)
-        yield f"Too few runs to compare: {'; '.join(told)}."
+        cells = dict.fromkeys(f"{names.title(cell.system)}, {cell.workload.title}" for cell in few)
+        yield f"Too few runs to compare: {'; '.join(cells)}."
 
 
 def _sentence(letter: str, words: str, group: Group) -> str:
     """With the ratios and their intervals where they fit; `comparison.csv` has all numbers."""
     said = f"{SIGN}{NO_BREAK}{letter}: {words} indistinguishable from {names.title(group.best.system)}; add runs"
     ratios = ", ".join(f"{names.title(cell.system)} {formats.times_value(times, 3)}" for cell, times in group.others)
-    for told in (ratios, ", ".join(names.title(cell.system) for cell, _ in group.others)):
-        if len(f"{said}: {told}".split()) <= NOTE_WORDS:
-            return f"{said}: {told}"
+    for others in (ratios, ", ".join(names.title(cell.system) for cell, _ in group.others)):
+        if len(f"{said}: {others}".split()) <= NOTE_WORDS:
+            return f"{said}: {others}"
     return f"{said}: {formats.counted([len(group.others)], 'system')}"
 
 

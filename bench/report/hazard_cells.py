@@ -43,10 +43,10 @@ def pause_safety(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
         if _counter_falls(one, hazards):
             word = f"{word}, while the counter survives"
             marks = (*marks, notes.number(COUNTER, system))
-        told = [f"{word}: two holders in {_of(_holders(one))} pauses"]
+        clauses = [f"{word}: two holders in {_of(_holders(one))} pauses"]
         if (pinned_ms := longest_pin_ms(one.counted.rows)) is not None:
-            told.append(f"waiters pinned for up to {formats.significant(pinned_ms / 1_000.0)}{NO_BREAK}s")
-        return Text("; ".join(told), marks, runs=one.evidence)
+            clauses.append(f"waiters pinned for up to {formats.significant(pinned_ms / 1_000.0)}{NO_BREAK}s")
+        return Text("; ".join(clauses), marks, runs=one.evidence)
 
     return measured
 

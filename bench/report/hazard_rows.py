@@ -1,4 +1,4 @@
-"""The runs of a hazard campaign as table rows: one scenario a table, repetitions put together, void runs told."""
+"""The runs of a hazard campaign as table rows: one scenario a table, repetitions put together, void runs shown."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -114,12 +114,12 @@ def median_words(values: Sequence[float], digits: int | None = None) -> tuple[st
     a sixth of a millisecond is "<0.001" to three places.
     """
 
-    def told(value: float) -> str:
+    def shown(value: float) -> str:
         if digits is None:
             return _number(value)
         return f"<{10.0**-digits:g}" if 0.0 < value < 0.5 * 10.0**-digits else f"{value:,.{digits}f}"
 
-    middle, low, high = told(statistics.median(values)), told(min(values)), told(max(values))
+    middle, low, high = shown(statistics.median(values)), shown(min(values)), shown(max(values))
     return middle, "" if low == high else f"{low}{RANGE}{high}"
 
 
@@ -164,9 +164,9 @@ def _table(hazards: HazardEvidence, scenario: str) -> ScenarioTable:
         rows = _grouped(hazards, [row for run in runs if not run.void for row in run.trials], varying)
     void = [_void_row(run, varying) for run in sorted(runs, key=lambda run: names.position(run.system)) if run.void]
     ordered = sorted([*rows, *void], key=lambda row: (names.position(row.system), row.system))
-    told = dict.fromkeys(name for row in ordered for name in row.measures)
+    measures = dict.fromkeys(name for row in ordered for name in row.measures)
     fault = "" if meaning_of(scenario).own_table else meaning_of(line_of(scenario)).fault
-    return ScenarioTable(scenario, fault, varying, tuple(told), tuple(ordered))
+    return ScenarioTable(scenario, fault, varying, tuple(measures), tuple(ordered))
 
 
 def _varying(runs: Iterable[HazardRun]) -> tuple[str, ...]:
@@ -227,8 +227,8 @@ def _row(
 
 def _measures(trials: Sequence[TrialRow], every: Sequence[TrialRow]) -> Mapping[str, tuple[str, str]]:
     """The measures of a row's trials; `every` trial of the scenario decides which ones only say yes or no."""
-    told = dict.fromkeys(name for row in trials for name in row.trial.measures)
-    return {name: _times(trials, name, every).words for name in told if not _only_repeats(trials, name)}
+    measured = dict.fromkeys(name for row in trials for name in row.trial.measures)
+    return {name: _times(trials, name, every).words for name in measured if not _only_repeats(trials, name)}
 
 
 def _only_repeats(trials: Sequence[TrialRow], name: str) -> bool:

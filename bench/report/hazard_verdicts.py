@@ -81,15 +81,15 @@ def shown_word(counted: Exposed) -> str:
 
 def meanings(hazards: HazardEvidence) -> Mapping[str, str]:
     """What the words mean that these verdicts are shown in."""
-    told = {str(word): meaning for word, meaning in MEANINGS.items()}
+    usual = {str(word): meaning for word, meaning in MEANINGS.items()}
     shown = {word_of(one) for one in hazards.verdicts}
-    return {**told, **{word: meaning for word, meaning in FEW_MEANINGS.items() if word in shown}}
+    return {**usual, **{word: meaning for word, meaning in FEW_MEANINGS.items() if word in shown}}
 
 
 def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
     """What was played, on which machine and servers."""
     campaign, machine = hazards.campaign, hazards.environment
-    # Variants of a system share its servers: each version is told once, under the first system that has it.
+    # Variants of a system share its servers: each version is named once, under the first system that has it.
     servers: dict[str, str] = {}
     for run in sorted(hazards.runs, key=lambda run: (names.position(run.system), run.system, run.plan.position)):
         if run.facts is not None:
@@ -116,7 +116,7 @@ def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
     """What the trials cannot say, in sentences made from the campaign itself."""
     void = len(hazards.void)
     emulated = sorted({names.title(run.system) for run in hazards.runs if run.emulator})
-    told = [
+    sentences = [
         "Staged: each fault strikes on purpose, at the most harmful instant. A trial shows what can happen, not how "
         "often.",
         "Safe means never observed in these runs: the true share of runs may still be as high as the bound beside it "
@@ -125,7 +125,7 @@ def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
         "proxy makes the partitions.",
     ]
     if emulated:
-        told.append(f"Emulators: {', '.join(emulated)}. The algorithm was tested, not the real service.")
+        sentences.append(f"Emulators: {', '.join(emulated)}. The algorithm was tested, not the real service.")
     if void:
-        told.append(f"Void: {void} of {len(hazards.runs)} runs were not as staged, failed or were interrupted.")
-    return tuple(told)
+        sentences.append(f"Void: {void} of {len(hazards.runs)} runs were not as staged, failed or were interrupted.")
+    return tuple(sentences)

@@ -14,8 +14,8 @@ from bench.report.machine import OWN, cores, ours, run_sources, servers_place
 
 def limits(evidence: Evidence) -> tuple[str, ...]:
     """One sentence or two for each limit, the widest first."""
-    told = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
-    return (*told, *hazard_limits(evidence.hazards)) if evidence.hazards is not None else told
+    of_all = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
+    return (*of_all, *hazard_limits(evidence.hazards)) if evidence.hazards is not None else of_all
 
 
 def _network(evidence: Evidence) -> Iterable[str]:
@@ -50,11 +50,11 @@ def _generator(evidence: Evidence) -> Iterable[str]:
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
         f"{highest:.0%} of a core per process ({cell.system}, {cell.workload.title})."
     )
-    for word, told in BOUND_WORDS.items():
+    for word, bound_words in BOUND_WORDS.items():
         bound = [f"{cell.system} ({cell.workload.title})" for cell in evidence.cells if word in cell.bounds]
         latencies = "" if word == CLIENTS else ", latencies upper bounds"
         if bound:
-            yield f"{told.capitalize()} (rates are lower bounds{latencies}): {', '.join(bound)}."
+            yield f"{bound_words.capitalize()} (rates are lower bounds{latencies}): {', '.join(bound)}."
 
 
 def _runs(evidence: Evidence) -> Iterable[str]:

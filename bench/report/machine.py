@@ -7,7 +7,7 @@ from bench.records.processors import NO_LIMIT, NOT_KNOWN
 from bench.records.schema import Environment
 from bench.report.formats import counted, significant
 
-OWN = "url"  # the source of servers that are the user's: where they run, nobody told
+OWN = "url"  # the source of servers that are the user's: where they run, nobody knows
 _NO_SERVERS = "none"
 
 

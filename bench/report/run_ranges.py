@@ -9,17 +9,17 @@ _NUMBERED = re.compile(r"(.*-)(\d+)")
 
 def run_ranges(run_ids: Iterable[str]) -> list[str]:
     """Ids that end with successive numbers as one range, in the order of the ids; any other as it is."""
-    told = []
+    ranges = []
     for (stem, width), group in itertools.groupby(sorted(set(run_ids), key=_place), lambda run_id: _place(run_id)[:2]):
         numbers = [_place(run_id)[2] for run_id in group]
         if not width:
-            told.append(stem)
+            ranges.append(stem)
             continue
         for _, successive in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
             ends = [number for _, number in successive]
             first, last = (f"{stem}{number:0{width}}" for number in (ends[0], ends[-1]))
-            told.append(first if first == last else f"{first}..{last.removeprefix(stem)}")
-    return told
+            ranges.append(first if first == last else f"{first}..{last.removeprefix(stem)}")
+    return ranges
 
 
 def _place(run_id: str) -> tuple[str, int, int]:

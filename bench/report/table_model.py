@@ -187,8 +187,8 @@ class Footnotes:
         for way in ways[:-1]:
             if len(f"{cause} {way}".split()) <= NOTE_WORDS:
                 return f"{cause}: {way}."
-        told = cause.split()[: NOTE_WORDS - 2]
-        return f"{' '.join(told)}{'' if len(told) == len(cause.split()) else formats.ELLIPSIS}: {ways[-1]}."
+        kept = cause.split()[: NOTE_WORDS - 2]
+        return f"{' '.join(kept)}{'' if len(kept) == len(cause.split()) else formats.ELLIPSIS}: {ways[-1]}."
 
     @staticmethod
     def _named(systems: Iterable[str]) -> str:

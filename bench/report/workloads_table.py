@@ -9,8 +9,8 @@ from bench.report.cell_texts import ms_text, rate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
 
-# The parameters of a user's own cell that are told beside those of every cell: no mode says them.
-_TOLD_OF_OWN = ("ttl_ms", "timeout_ms", "measure_s", "processes")
+# The parameters of a user's own cell that are shown beside those of every cell: no mode says them.
+_SHOWN_OF_OWN = ("ttl_ms", "timeout_ms", "measure_s", "processes")
 _TITLE = "Every workload"
 _EXPLANATION = (
     "Acquire latencies, waiting included. In `rate` (open loop) they count from the scheduled instant, so a stall "
@@ -53,9 +53,9 @@ def clients_words(workload: Workload) -> str:
         parts.append(f"think {workload.think_ms:g} ms ({workload.thinking})")
     parts.append(f"wait {workload.wait}")
     if workload.label:
-        told = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _TOLD_OF_OWN]
+        values = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _SHOWN_OF_OWN]
         usual = {"processes": 1, **({"timeout_ms": workload.timeout_ms} if workload.wait == "try" else {})}
-        parts = [workload.name, *parts, *(one.text(value) for one, value in told if value != usual.get(one.field))]
+        parts = [workload.name, *parts, *(one.text(value) for one, value in values if value != usual.get(one.field))]
     return ", ".join(parts)
 
 
@@ -67,10 +67,10 @@ def _asked(row: CellRow) -> Text:
 
 def _of_the_load(cell: Cell) -> str:
     stalls = cell.value("stalls_p99")
-    told = list(_of_its_model(cell))
+    details = list(_of_its_model(cell))
     if not isinstance(stalls, Absent) and stalls.low >= STALLS_NEEDED:
-        told.append(f"p99 on {formats.counted([int(stalls.low)], 'stall')} or more")
-    return "; ".join(told) or formats.NOTHING
+        details.append(f"p99 on {formats.counted([int(stalls.low)], 'stall')} or more")
+    return "; ".join(details) or formats.NOTHING
 
 
 def _of_its_model(cell: Cell) -> Iterable[str]:

@@ -273,8 +273,8 @@ def _varied(row: TrialRow) -> str:
 
 
 def _measures(row: TrialRow) -> str:
-    told = (f"{label(name)} {formats.significant(value, 3)}" for name, value in row.trial.measures.items())
-    return "; ".join(told) or NOTHING
+    measures = (f"{label(name)} {formats.significant(value, 3)}" for name, value in row.trial.measures.items())
+    return "; ".join(measures) or NOTHING
 
 
 def _seen(row: TrialRow) -> str:

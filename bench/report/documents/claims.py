@@ -26,7 +26,7 @@ def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The verdicts that the campaign gave, and the claims that it says nothing about."""
     rows, missing = verdict_rows(evidence), untested(evidence)
     lab = f", hazard campaign {evidence.hazards.campaign.campaign_id}" if evidence.hazards is not None else ""
-    told: tuple[Block, ...] = (
+    blocks: tuple[Block, ...] = (
         Paragraph(
             f"Campaign {evidence.campaign.campaign_id}{lab}. Latencies are p50 to p99 of an uncontended acquire; rates "
             f"are pairs of acquire and release. Verdicts: {tally(rows)}."
@@ -34,11 +34,11 @@ def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
         claims_table(rows),
     )
     if not missing:
-        return told
+        return blocks
     rest = Paragraph(
         f"This campaign does not test the other {len(missing)} claims, which stay `not measured`: {', '.join(missing)}."
     )
-    return (*told, rest)
+    return (*blocks, rest)
 
 
 def claims_table(rows: Sequence[VerdictRow]) -> Table[VerdictRow]:

@@ -45,8 +45,8 @@ def _value(value: Value, *, bounds: bool) -> str:
         return value.reason
     if value.method is Method.COUNT:
         return f"{value.value:g}"
-    told = _number(value.value)
-    return f"{told} [{_number(value.low)}{RANGE}{_number(value.high)}]" if bounds and value.runs > 1 else told
+    number = _number(value.value)
+    return f"{number} [{_number(value.low)}{RANGE}{_number(value.high)}]" if bounds and value.runs > 1 else number
 
 
 def _number(value: float) -> str:
@@ -59,7 +59,7 @@ def _ratio(line: Line) -> str:
     return formats.times_value(line.ratio) if line.ratio is not None else NOTHING
 
 
-def _told(one: Tally) -> str:
+def _counted(one: Tally) -> str:
     share = f" ({one.within / one.compared:.0%})" if one.compared else ""
     bounds = f"; {one.bounds} not compared: a bound" if one.bounds else ""
     return f"{one.within} of {one.compared}{share}{bounds}"
@@ -81,7 +81,7 @@ _CELLS: Sequence[Column[Line]] = (
 _TALLIES: Sequence[Column[Tally]] = (
     Column("Column", lambda one: one.column, fit=Fit(width=22)),
     Column("Meant to travel", lambda one: "yes" if one.travels else "no", fit=Fit(width=16)),
-    Column("Cells of B in A's interval", _told, fit=Fit(width=36)),
+    Column("Cells of B in A's interval", _counted, fit=Fit(width=36)),
 )
 
 

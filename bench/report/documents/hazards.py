@@ -283,8 +283,8 @@ def _measure(name: str) -> Callable[[Row], Text]:
 
 
 def _measured(row: Row) -> Text:
-    told = (f"{label(name)} {on_one_line(*words)}" for name, words in row.measures.items())
-    return Text("; ".join(told), runs=row.evidence)
+    measures = (f"{label(name)} {on_one_line(*words)}" for name, words in row.measures.items())
+    return Text("; ".join(measures), runs=row.evidence)
 
 
 def _verdict_of_row(row: Row) -> Text:

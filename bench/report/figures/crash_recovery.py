@@ -167,23 +167,23 @@ def _words(hazards: HazardEvidence, system: str) -> str:
     """The name, and the range of recovery in TTLs; in ms where the lock has no TTL."""
     mine = [point for point in hazards.recovery_points if point.system == system]
     leased = any(row.has_lease for row in hazards.in_role(Role.RECOVERY, system))
-    told = [names.title(system)]
+    lines = [names.title(system)]
     found = [point for point in mine if point.recovery_ms is not None]
     if found:
         values = [point.by_ttl or 0.0 for point in found] if leased else [point.recovery_ms or 0.0 for point in found]
         low, high = min(values), max(values)
         if leased:
             shown = list(dict.fromkeys((f"{low:.2f}", f"{high:.2f}")))
-            told.append(f"{' to '.join(shown)} TTL")
+            lines.append(f"{' to '.join(shown)} TTL")
         else:
-            told.append("no TTL: free when its")
-            told.append(f"connection ends, \u2264{NO_BREAK}{formats.significant(high)}{NO_BREAK}ms")
+            lines.append("no TTL: free when its")
+            lines.append(f"connection ends, \u2264{NO_BREAK}{formats.significant(high)}{NO_BREAK}ms")
     lost = [point.by_ttl for point in hazards.recovery_points_with_failover if point.system == system and point.by_ttl]
     if lost:
-        told.append(f"\u00d7 leader lost too: \u2264{NO_BREAK}{max(lost):.2f} TTL")
+        lines.append(f"\u00d7 leader lost too: \u2264{NO_BREAK}{max(lost):.2f} TTL")
     if len(mine) > len(found):
-        told.append(f"no grant after the crash in {len(mine) - len(found)} of {len(mine)}")
-    return "\n".join(told)
+        lines.append(f"no grant after the crash in {len(mine) - len(found)} of {len(mine)}")
+    return "\n".join(lines)
 
 
 def _title(points: Sequence[RecoveryPoint]) -> str:
@@ -208,12 +208,12 @@ def _caption(hazards: HazardEvidence) -> str:
         for point in points
         if point.allowed_ms - point.ttl_ms > (_LATE - 1.0) * min(one.ttl_ms for one in points)
     }
-    told = ", ".join(f"{names.title(system)} by up to {value:,.0f}{NO_BREAK}ms" for system, value in allowed.items())
+    longer = ", ".join(f"{names.title(system)} by up to {value:,.0f}{NO_BREAK}ms" for system, value in allowed.items())
     return " ".join(
         (
             f"One marker per trial, side by side at each TTL: {runs}. From the holder's confirmed death by SIGKILL to "
             "the grant of the client that waited.",
-            *([f"By its adapter's own account, a lease may outlive its TTL here: {told}."] if told else []),
+            *([f"By its adapter's own account, a lease may outlive its TTL here: {longer}."] if longer else []),
             *(
                 ["A cross: at once or half a TTL later the leader, or the primary, was killed too."]
                 if hazards.recovery_points_with_failover

@@ -234,10 +234,10 @@ def _title(hazards: HazardEvidence) -> str:
     if not tried:
         return "What came of a paused holder's late write"
     fenced = accepted(True)
-    told = ", ".join(names.title(system) for system in fenced)
+    which = ", ".join(names.title(system) for system in fenced)
     return (
         f"Late writes accepted on {len(accepted(False))} of {tried} systems with the fence off, on "
-        f"{len(fenced)} with it on{f' ({told})' if len(fenced) == 1 else ''}"
+        f"{len(fenced)} with it on{f' ({which})' if len(fenced) == 1 else ''}"
     )
 
 
@@ -248,7 +248,7 @@ def _caption(hazards: HazardEvidence) -> str:
     points = hazards.window_points
     void = [one for one in hazards.void if plays(one.scenario, Role.PAUSE_MAP)]
     trials = formats.counted(Counter((p.system, round(p.pause_ttls, 2), p.fence) for p in points).values(), "trial")
-    told = "; ".join(f"{one.run_id}: {one.cause}" for one in void)
+    left_out = "; ".join(f"{one.run_id}: {one.cause}" for one in void)
     played = formats.runs_by_scenario(runs, scenarios_in(Role.PAUSE_MAP))
     return " ".join(
         (
@@ -256,7 +256,7 @@ def _caption(hazards: HazardEvidence) -> str:
             f"{played}. A late write was sent after another client had been granted "
             "the key. With the fence on, the resource refuses a token below the highest it has accepted.",
             *([_AHEAD] if any(point.outcome is PauseOutcome.AHEAD for point in points) else []),
-            *([f"Left out as void: {told}."] if told else []),
+            *([f"Left out as void: {left_out}."] if left_out else []),
             *(["An emulator stands for DynamoDB."] if any(run.emulator for run in hazards.runs) else []),
             lab_words(hazards),
         )

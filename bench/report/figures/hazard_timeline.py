@@ -38,7 +38,7 @@ _NOTHING = "Nothing to draw: no run that counts in this campaign stopped a holde
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """Seconds since the holder was told that it has the lock."""
+    """Seconds since the holder learned of its grant."""
 
     zero_ns: int
 
@@ -129,8 +129,8 @@ def _clock(row: TrialRow) -> _Clock:
 
 def _end_s(row: TrialRow) -> float:
     clock = _clock(row)
-    told = [one.until_ns or row.trial.ended_ns for one in row.trial.beliefs]
-    return max(clock.s(instant) for instant in (*told, *(end for _, end in _pauses(row))))
+    ends_ns = [one.until_ns or row.trial.ended_ns for one in row.trial.beliefs]
+    return max(clock.s(instant) for instant in (*ends_ns, *(end for _, end in _pauses(row))))
 
 
 def _panel(axes: Axes, row: TrialRow, end_s: float, *, last: bool) -> None:
@@ -297,10 +297,10 @@ def _title(rows: Sequence[TrialRow]) -> str:
         return "A paused holder, instant by instant"
     row = rows[0]
     pause_s, overlap_s = (row.measure("pause_ms") or 0.0) / 1_000.0, row.overlap_ms / 1_000.0
-    told = f"{names.title(row.system)}, TTL {row.ttl_ms / 1_000.0:g} s, holder stopped for {pause_s:.1f} s: "
+    staged = f"{names.title(row.system)}, TTL {row.ttl_ms / 1_000.0:g} s, holder stopped for {pause_s:.1f} s: "
     if not overlap_s:
-        return told + "never two holders"
-    return told + f"two holders for {overlap_s:.1f} s{_fenced(rows)}"
+        return staged + "never two holders"
+    return staged + f"two holders for {overlap_s:.1f} s{_fenced(rows)}"
 
 
 def _fenced(rows: Sequence[TrialRow]) -> str:
@@ -312,11 +312,11 @@ def _fenced(rows: Sequence[TrialRow]) -> str:
 def _caption(hazards: HazardEvidence, rows: Sequence[TrialRow]) -> str:
     if not rows:
         return f"{_NOTHING} {lab_words(hazards)}"
-    told = "; ".join(f"fence {'on' if row.fence else 'off'}: {row.run_id}, trial {row.trial.name}" for row in rows)
+    played = "; ".join(f"fence {'on' if row.fence else 'off'}: {row.run_id}, trial {row.trial.name}" for row in rows)
     confirmed = dict.fromkeys(one.confirmed for row in rows for one in row.faults if one.kind == "pause")
     return " ".join(
         (
-            f"Scenario {rows[0].scenario}; {told}. Bars: from the instant a client learned of its grant until it "
+            f"Scenario {rows[0].scenario}; {played}. Bars: from the instant a client learned of its grant until it "
             "learned that it no longer holds the key. The lease's end is by the holder's own clock. Writes are placed "
             f"where they were sent, with the counter before and after. Stop confirmed by: {'; '.join(confirmed)}.",
             *(["An emulator stands for DynamoDB."] if rows[0].emulator else []),

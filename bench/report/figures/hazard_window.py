@@ -166,29 +166,29 @@ def _legend(figure: Figure, points: Sequence[WindowPoint], fits: Sequence[Window
 
 def _words(system: str, fit: WindowFit | None, *, overlapping: bool) -> str:
     """The name, how far off the line, and why: what cannot overlap at all is said in words."""
-    told = [names.title(system)]
+    lines = [names.title(system)]
     if fit is None:
-        told.append("single pauses only")
+        lines.append("single pauses only")
     elif fit.median_difference_ms is None or fit.median_difference_ttls is None:
-        told.append(fit.reason)
+        lines.append(fit.reason)
     elif not overlapping:
-        told.append(f"never two holders, {formats.counted([fit.points], 'pause')} beyond the TTL: {fit.reason}")
+        lines.append(f"never two holders, {formats.counted([fit.points], 'pause')} beyond the TTL: {fit.reason}")
     else:
-        told.append(
+        lines.append(
             f"{formats.significant(fit.median_difference_ms)}{NO_BREAK}ms off at the median, "
             f"{100.0 * fit.median_difference_ttls:.1f}{NO_BREAK}% of the TTL"
         )
-    return "\n".join(line for part in told for line in textwrap.wrap(part, _LEGEND_CHARACTERS))
+    return "\n".join(line for part in lines for line in textwrap.wrap(part, _LEGEND_CHARACTERS))
 
 
 def _title(fits: Sequence[WindowFit], overlapping: Sequence[str]) -> str:
-    told = [fit for fit in fits if fit.system in overlapping]
-    if not told:
+    shown = [fit for fit in fits if fit.system in overlapping]
+    if not shown:
         return f"The hazard window against pause {MINUS} TTL"
-    near = sum(fit.on_the_line for fit in told)
+    near = sum(fit.on_the_line for fit in shown)
     return (
         f"Two holders for pause {MINUS} TTL, to within {_TOLERATED} of the TTL: "
-        f"{near} of {len(told)} systems that can have two"
+        f"{near} of {len(shown)} systems that can have two"
     )
 
 

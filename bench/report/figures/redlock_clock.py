@@ -49,8 +49,8 @@ def redlock_clock(hazards: HazardEvidence, claims: Sequence[Claim] | None = None
     the largest that was tried. `claims` (default: the project's) hold the jump that others claim to be enough.
     """
     rows = _shown(hazards.tolerance)
-    told = load_claims() if claims is None else claims
-    claim = next((one for one in told if (one.system, one.metric) == _CLAIM and one.high), None)
+    every = load_claims() if claims is None else claims
+    claim = next((one for one in every if (one.system, one.metric) == _CLAIM and one.high), None)
     moments = [moment for moment in (*_MOMENTS, "") if any(row.when == moment for row in rows)]
     nodes = sorted({row.nodes_held for row in rows})
     title, caption = _title(rows), _caption(hazards, claim)

@@ -187,12 +187,12 @@ def _words(axes: Axes, place: int, row: _Row) -> None:
         linespacing=1.0,
     )
     most = f"≤{NO_BREAK}" if row.cell.latency_bounds else ""
-    told = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
+    words = f"median {most}{formats.ms(row.parts.median_us)}, mean {formats.ms(row.parts.mean_us)}{NO_BREAK}ms"
     if not isinstance(row.floor, Absent):
         times = formats.significant(row.parts.median_us / row.floor)
-        told += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
+        words += f"\nfloor {formats.ms(row.floor)}{NO_BREAK}ms: {times}{NO_BREAK}×"
     axes.annotate(
-        told,
+        words,
         (1.0, place),
         (6, 0),
         xycoords=("axes fraction", "data"),
@@ -280,8 +280,8 @@ def _titles(rows: Iterable[_Row]) -> str:
 def _bounds(rows: Sequence[_Row]) -> Sequence[str]:
     words = {formats.bound_words(row.cell.latency_bounds): None for row in rows if row.cell.latency_bounds}
     return [
-        f"≤: {told}{_named(row for row in rows if formats.bound_words(row.cell.latency_bounds) == told)}."
-        for told in words
+        f"≤: {word}{_named(row for row in rows if formats.bound_words(row.cell.latency_bounds) == word)}."
+        for word in words
     ]
 
 
@@ -294,7 +294,7 @@ def _overlaps(rows: Sequence[_Row]) -> Sequence[str]:
     beyond = [row for row in rows if row.parts.excess_us > 0.0]
     if not beyond:
         return []
-    told = "; ".join(
+    excess = "; ".join(
         f"{names.title(row.cell.system)} by {formats.significant(row.percent(row.parts.excess_us))} %" for row in beyond
     )
-    return [f"A bar beyond 100 % ({told}) has parts that overlap, or means above the median; nothing is cut to fit."]
+    return [f"A bar beyond 100 % ({excess}) has parts that overlap, or means above the median; nothing is cut to fit."]
