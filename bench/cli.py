@@ -1,6 +1,6 @@
 """The `lockbench` command. Each subcommand's work is in bench/commands/; here is what they share: how they end.
 
-Exit codes: 0 done; 1 an expected failure, told in one message; 2 wrong usage; 130 Ctrl-C; 143 ended by SIGTERM;
+Exit codes: 0 done; 1 an expected failure, reported in one message; 2 wrong usage; 130 Ctrl-C; 143 ended by SIGTERM;
 129 its terminal was closed.
 """
 

@@ -104,7 +104,7 @@ def _lines(rounds: Rounds, environment: Environment, show: Callable[[str], None]
     lines += [_floor_line(name, rounds, environment) for name in QUORUM]
     loads = {wanted.name: wanted.load for wanted in WANTED}
     seen: dict[Load, str] = {}
-    told = []
+    explained = []
     for line in lines:
         load = loads.get(line.name)
         if line.met is False and load is not None:
@@ -114,8 +114,8 @@ def _lines(rounds: Rounds, environment: Environment, show: Callable[[str], None]
                     sample_locust(rounds.supervisor, load.system, load.clients, load.processes)
                 )
             line = line.model_copy(update={"explanation": seen[load]})
-        told.append(line)
-    return tuple(told)
+        explained.append(line)
+    return tuple(explained)
 
 
 def _floor_line(name: str, rounds: Rounds, environment: Environment) -> Line:

@@ -39,7 +39,7 @@ class LocustRun:
     release_us_p50: float
     cpu_ms_per_pair: float
     capabilities: Mapping[str, str]  # as recorded with a run, see `Measured`
-    durability: Mapping[str, str]  # as the server told it
+    durability: Mapping[str, str]  # as the server reported it
 
 
 def run_locust(supervisor: Supervisor, system: str, clients: int, processes: int = 1) -> LocustRun:

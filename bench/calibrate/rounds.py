@@ -23,7 +23,7 @@ QUORUM = ("zookeeper", "etcd")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One measurement, told to whoever waits, and what takes it."""
+    """One measurement, named to whoever waits, and what takes it."""
 
     words: str
     take: Callable[[], None]
@@ -91,9 +91,9 @@ class Rounds:
         self.samples.add("redis-set-rate-two-processes", rate)
 
     def _native_set_alone(self) -> None:
-        told = self.redis.run(SET, 1)
-        self.samples.add_native("redis-set-p50", told.latency_us_p50)
-        self.samples.add_native("redis-set-p50-to-mean", told.latency_us_mean)
+        native = self.redis.run(SET, 1)
+        self.samples.add_native("redis-set-p50", native.latency_us_p50)
+        self.samples.add_native("redis-set-p50-to-mean", native.latency_us_mean)
 
     def _set_alone(self) -> None:
         self.redis.empty()

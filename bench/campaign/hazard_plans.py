@@ -39,18 +39,18 @@ def plan_hazards(
     `repetitions` None: as mode and scenario say. Raises LockbenchError for a system that no scenario is about.
     """
     about = dict.fromkeys(name for one in scenarios for name in one.systems)
-    told = f"these scenarios are about {', '.join(about)}"
+    choice = f"these scenarios are about {', '.join(about)}"
     for name in systems:
         # `system` raises for a name that does not exist.
         if name != "all" and not any(one.can_be_played_on(system(name).name) for one in scenarios):
-            raise LockbenchError(f"no selected scenario supports {name}: {told}")
+            raise LockbenchError(f"no selected scenario supports {name}: {choice}")
     cells = []
     for scenario in scenarios:
         grid = scenario.full if mode == FULL else scenario.quick
         for name in _systems_of(scenario, systems):
             cells += [(scenario.name, name, values) for values in scenario.combinations(grid, name)]
     if not cells:
-        raise LockbenchError(f"no selected scenario supports {', '.join(systems) or 'no system'}: {told}")
+        raise LockbenchError(f"no selected scenario supports {', '.join(systems) or 'no system'}: {choice}")
     often = {one.name: repetitions or (one.full_repetitions if mode == FULL else 1) for one in scenarios}
     plans: list[HazardPlan] = []
     numbers: Counter[tuple[str, str]] = Counter()

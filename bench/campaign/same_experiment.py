@@ -41,8 +41,8 @@ def refuse_other_software(campaign: Campaign | HazardCampaign) -> None:
 
 def refuse_other_machine(campaign_id: str, before: Environment, now: Environment) -> None:
     """Raises CannotResume when the machine, its kernel, or a library differs; what is measured may."""
-    then_told, now_told = _told(before), _told(now)
-    unlike = _differences(then_told, now_told)
+    then_facts, now_facts = _facts(before), _facts(now)
+    unlike = _differences(then_facts, now_facts)
     if unlike:
         raise changed(campaign_id, "the machine or its libraries", unlike, "resume where it was started")
 
@@ -64,13 +64,13 @@ def recorded_environment(folder: AnyCampaignFolder[Any, Any]) -> Environment:
     return folder.environment
 
 
-def _told(environment: Environment) -> dict[str, str]:
-    told = {
+def _facts(environment: Environment) -> dict[str, str]:
+    facts = {
         name: str(value)
         for name, value in environment.model_dump(exclude={*_MEASURED_FIELDS, "libraries", "memory_bytes"}).items()
     }
     memory = f"{environment.memory_bytes / _MEMORY_STEP_BYTES:.0f} x 64 MiB"
-    return {**told, "memory": memory, **{f"library {name}": text for name, text in environment.libraries.items()}}
+    return {**facts, "memory": memory, **{f"library {name}": text for name, text in environment.libraries.items()}}
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

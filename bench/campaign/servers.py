@@ -62,8 +62,8 @@ def _left_behind(note: Path, supervisor: Supervisor, specs: Sequence[ServerSpec]
     every = every_server_set()
     same: set[str] = set()
     for spec in every:
-        told = [line.identity for line in supervisor.status([spec]) if line.problem is None]
-        if told and noted.get(spec.name) == "; ".join(told):
+        identities = [line.identity for line in supervisor.status([spec]) if line.problem is None]
+        if identities and noted.get(spec.name) == "; ".join(identities):
             same.add(spec.name)
     needed = {spec.name for spec in specs}
     supervisor.down([spec for spec in every if spec.name in same - needed], progress)

@@ -159,8 +159,8 @@ def _tell_end(folder: CampaignFolder, as_json: bool) -> None:
     from bench.report.writers.terminal import terminal
 
     OUT.print(terminal(numbers_blocks(Evidence.load(folder, hazards=None))))
-    told = f"{len(states)} run{'s' if len(states) > 1 else ''} in {folder.path}"
-    OUT.print(f"{told}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
+    counted = f"{len(states)} run{'s' if len(states) > 1 else ''} in {folder.path}"
+    OUT.print(f"{counted}; `lockbench report` draws tables and figures", highlight=False, soft_wrap=True)
 
 
 _OF_A_CAMPAIGN = {

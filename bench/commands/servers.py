@@ -140,8 +140,8 @@ def status(as_json: bool = _JSON) -> None:
         for column in ("servers", "node", "source", "address", "pid", "identity, as the server reports it"):
             table.add_column(column, overflow="fold")
         for line in lines:
-            told = line.identity if line.problem is None else f"[red]{line.problem}[/]"
-            table.add_row(line.set_name, line.node, line.source, line.address, str(line.pid or "-"), told)
+            identity = line.identity if line.problem is None else f"[red]{line.problem}[/]"
+            table.add_row(line.set_name, line.node, line.source, line.address, str(line.pid or "-"), identity)
         OUT.print(table)
     if any(line.problem is not None for line in lines):
         ERR.print("`lockbench up` starts what is down afresh", highlight=False)

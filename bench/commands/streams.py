@@ -2,7 +2,7 @@
 
 A stream may be closed, its reader or its terminal may be gone, its disk full, its encoding without the sign that is
 printed. None of this may end a campaign or keep servers from being stopped. What standard output could not take is
-told once, at the end; what standard error could not take has nobody left to be told.
+reported once, at the end; what standard error could not take has no reader left.
 """
 
 import codecs

@@ -33,6 +33,6 @@ def with_workload_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _argument(one: Parameter) -> inspect.Parameter:
-    told = f"{one.help}. Example: --{one.option} {one.example_text}"
-    option = typer.Option(None, f"--{one.option}", help=told, rich_help_panel=_PANEL, metavar="VALUES")
+    text = f"{one.help}. Example: --{one.option} {one.example_text}"
+    option = typer.Option(None, f"--{one.option}", help=text, rich_help_panel=_PANEL, metavar="VALUES")
     return inspect.Parameter(f"own_{one.field}", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=str | None)

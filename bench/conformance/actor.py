@@ -15,7 +15,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             answer = script.answer(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - told to the parent, which fails the check with it
+        except Exception as error:  # noqa: BLE001 - reported to the parent, which fails the check with it
             answer = {"outcome": "raised", "reason": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -21,9 +21,9 @@ class SleepyClock(SystemClock):
 
 
 def check_suspended_holder_is_told(bench: Harness) -> None:
-    """A holder whose machine slept past its lease is told on waking, and a lock so lost does not come back.
+    """A holder whose machine slept past its lease is notified on waking, and a lock so lost does not come back.
 
-    The servers lived through none of that time, so they would still renew: what was told is final all the same.
+    The servers lived through none of that time, so they would still renew: what was reported is final all the same.
     """
     clock = SleepyClock()
     client = bench.open(ttl_ms=bench.short_ttl_ms, clock=clock)

@@ -25,7 +25,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             answer = _kill(script, request) if request["do"] == "kill" else script.answer(request)
-        except Exception as error:  # noqa: BLE001 - told to the parent, which fails the check with it
+        except Exception as error:  # noqa: BLE001 - reported to the parent, which fails the check with it
             answer = {"outcome": "raised", "reason": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -276,7 +276,7 @@ class _Trials:
         return True
 
     def _is_real(self, key: str) -> bool:
-        """Whether the client has the grant of this key. If it has not, it has been told."""
+        """Whether the client has the grant of this key. If it has not, it has been notified."""
         if self._actor.ask("lost", key=key)["reason"] is not None:
             return False
         seen = self.bench.ask(self._stranger, key)

@@ -1,4 +1,4 @@
-"""What ends a grant whose holder does not end it, when, and who is told."""
+"""What ends a grant whose holder does not end it, when, and who is notified."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,7 +82,7 @@ def check_killed_at_any_moment_leaves_at_most_a_lease(bench: Harness) -> None:
 
 
 def check_stopped_holder_is_told(bench: Harness) -> None:
-    """A holder that was stopped past its lease is told without asking the server, as soon as it runs again."""
+    """A holder that was stopped past its lease is notified without asking the server, as soon as it runs again."""
     holder = bench.spawn(ttl_ms=bench.short_ttl_ms)
     key = bench.new_key()
     bench.actor_acquires(holder, key)

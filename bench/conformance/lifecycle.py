@@ -67,7 +67,7 @@ def check_with_block_closes(bench: Harness) -> None:
 
 
 def check_facts_come_from_the_server(bench: Harness) -> None:
-    """Version, identity and durability are told, as text, and two clients are told the same."""
+    """Version, identity and durability are reported, as text, and the same to two clients."""
     facts, again = bench.open().server_facts(), bench.open().server_facts()
     assert facts.version, "the server's version is empty"
     assert facts.identity, "the server's identity is empty"

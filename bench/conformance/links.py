@@ -92,14 +92,14 @@ def check_silent_wait_ends_and_leaves_nothing(bench: Harness) -> None:
 
 
 def check_cut_off_holder_is_told(bench: Harness) -> None:
-    """A holder that no packet reaches is told by its own clock; once back, it cannot touch the next holder's grant."""
+    """A holder that no packet reaches is notified by its own clock; once back, it cannot touch the next grant."""
     wire = bench.wire()
     client = bench.open(ttl_ms=bench.short_ttl_ms, via=wire, call_timeout_ms=BAD_WIRE_CALL_MS)
     key = bench.new_key()
     grant = bench.take(client, key)
     wire.drop()
-    told_within_ms = bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms + AT_ONCE_MS
-    eventually(lambda: client.lost(grant), told_within_ms, "a holder that was cut off is not notified of the loss")
+    notified_within_ms = bench.short_ttl_ms + bench.capabilities.ttl_granularity_ms + AT_ONCE_MS
+    eventually(lambda: client.lost(grant), notified_within_ms, "a holder that was cut off is not notified of the loss")
     other = bench.open()
     next_grant = bench.take(other, key, bench.lapse_ms + LAPSE_SLACK_MS)
     wire.restore()
@@ -109,7 +109,7 @@ def check_cut_off_holder_is_told(bench: Harness) -> None:
 
 
 def check_severed_holder_is_told(bench: Harness) -> None:
-    """Where the lock ends with the connection, its end is told, and the key is free at once."""
+    """Where the lock ends with the connection, its end is reported, and the key is free at once."""
     wire = bench.wire()
     client = bench.open(via=wire, call_timeout_ms=BAD_WIRE_CALL_MS)
     key = bench.new_key()
@@ -140,7 +140,7 @@ def _must_say_lost(client: LockClient, grant: Grant) -> None:
 
 
 def check_one_cut_does_not_lose_the_lease_silently(bench: Harness) -> None:
-    """The connection closes once at a renewal: it is renewed all the same, or the holder is told before the lease ends.
+    """The connection closes once at a renewal: it is renewed all the same, or the holder is notified in time.
 
     Reported as python-redis-lock #85.
     """
@@ -162,7 +162,9 @@ def check_one_cut_does_not_lose_the_lease_silently(bench: Harness) -> None:
         let_pass(lease_ends_ms + bench.short_ttl_ms / 10 - now_ms())
         bench.must_be_held(key, "the client that renewed after a cut")
     else:
-        told_within_ms = max(0.0, lease_ends_ms - now_ms()) + AT_ONCE_MS
+        notified_within_ms = max(0.0, lease_ends_ms - now_ms()) + AT_ONCE_MS
         eventually(
-            lambda: client.lost(grant), told_within_ms, f"the renewal said {answer}, and the holder was not notified"
+            lambda: client.lost(grant),
+            notified_within_ms,
+            f"the renewal said {answer}, and the holder was not notified",
         )

@@ -1,4 +1,4 @@
-"""Only the holder releases and renews, and it is told what happened."""
+"""Only the holder releases and renews, and it learns what happened."""
 
 from functools import partial
 

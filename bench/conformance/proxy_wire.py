@@ -25,7 +25,7 @@ class ProxyWire:
             proxy.delay(self._one_way_ms + delay_ms, Direction.TO_SERVER)
 
     def drop(self, node: int | None = None) -> None:
-        """Nothing passes in either direction, and nobody is told."""
+        """Nothing passes in either direction, and nobody is notified."""
         for proxy in self._chosen(node):
             proxy.drop()
 
@@ -40,7 +40,7 @@ class ProxyWire:
             proxy.hang_up()
 
     def silence(self) -> None:
-        """Nothing passes any more over the connections there are, and nobody is told; new ones work."""
+        """Nothing passes any more over the connections there are, and nobody is notified; new ones work."""
         for proxy in self._proxies:
             proxy.silence()
 

@@ -3,7 +3,7 @@
     python -m bench.hazards.actor <name> <pid of the stage>
 
 Requests are JSON lines on standard input, done one after the other; everything that matters to a history is said in
-JSON lines on standard output at the instant it happens, so that an actor that is killed has told all that it knew.
+JSON lines on standard output at the instant it happens, so that an actor that is killed has reported all it knew.
 A request that is sent while the actor is stopped (SIGSTOP) is carried out the moment it goes on.
 
 Two threads stand beside the worker while a grant is held. The *monitor* asks `LockClient.lost` every few milliseconds:
@@ -76,10 +76,10 @@ class Actor:
         number, verb = request.pop("id"), request.pop("do")
         began_ns = now_ns()
         try:
-            told = getattr(self, f"do_{verb}")(**request)
+            answer = getattr(self, f"do_{verb}")(**request)
         except (ConnectionError, ResourceUnreachable) as failure:
-            told = {"outcome": "unreachable", "reason": str(failure)}
-        self._say("answer", id=number, do=verb, began_ns=began_ns, answered_ns=now_ns(), **told)
+            answer = {"outcome": "unreachable", "reason": str(failure)}
+        self._say("answer", id=number, do=verb, began_ns=began_ns, answered_ns=now_ns(), **answer)
 
     def do_open(self, **how: Any) -> dict[str, Any]:
         """Connect to the lock's system and to the resource; an earlier session is ended first."""
@@ -169,8 +169,8 @@ class Actor:
             )
         if watchdog_ms:
             self._start_watchdog(watchdog_ms / 1000.0)
-        told = {"token": answer.token, "grant": answer.owner, "lease_until_ns": answer.deadline_ns}
-        return {"outcome": outcome, **told}
+        facts = {"token": answer.token, "grant": answer.owner, "lease_until_ns": answer.deadline_ns}
+        return {"outcome": outcome, **facts}
 
     def do_read(self) -> dict[str, Any]:
         """Read the resource; the next write builds on it. Where the play's protocol is to present the token before the
@@ -190,15 +190,15 @@ class Actor:
         if unless_lost and (why := self._lost()) is not None:
             return {"outcome": Outcome.LOST, "reason": why}
         value = self._value_read + 1
-        told, judged = self._have_judged(grant, value)
+        answer, judged = self._have_judged(grant, value)
         if judged is not None and judged.accepted:
             self._value_read = value
-        return told
+        return answer
 
     def _present(self, grant: Grant) -> dict[str, Any]:
-        told, judged = self._have_judged(grant, None)
+        answer, judged = self._have_judged(grant, None)
         if judged is None or not judged.accepted:
-            return told
+            return answer
         self._value_read = judged.value_before
         highest = max(judged.highest_before, grant.token or 0)
         return {"outcome": "read", "value": judged.value_before, "highest": highest}
@@ -355,7 +355,7 @@ class Actor:
     def _lost(self) -> str | None:
         """Why the client knows that its grant is gone, which ends the belief in it; None while it does not know.
 
-        Asked of the newest lease and told in one step: a renewal that came in between would leave an answer about a
+        Asked of the newest lease and reported in one step: a renewal that came in between would leave an answer about a
         lease that is not the last, and a belief that ended too early hides an overlap.
         """
         with self._changes:
@@ -411,8 +411,8 @@ def main() -> None:
     _die_with_the_stage(stage_pid)
     turn = threading.Lock()
 
-    def say(what: str, **told: Any) -> None:
-        line = json.dumps({"say": what, **told})
+    def say(what: str, **facts: Any) -> None:
+        line = json.dumps({"say": what, **facts})
         with turn:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()

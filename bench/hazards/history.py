@@ -22,8 +22,8 @@ def asks_of(actor: str, messages: Sequence[Message]) -> tuple[Ask, ...]:
                 waited=message["waited"],
             )
         elif message["say"] == "asked":
-            told = {name: message[name] for name in ("answered_ns", "outcome", "reason")}
-            asks[message["asked_ns"]] = asks[message["asked_ns"]].model_copy(update=told)
+            answer = {name: message[name] for name in ("answered_ns", "outcome", "reason")}
+            asks[message["asked_ns"]] = asks[message["asked_ns"]].model_copy(update=answer)
     return tuple(asks.values())
 
 
@@ -43,7 +43,7 @@ def beliefs_of(actor: str, messages: Sequence[Message], killed_ns: int | None) -
     if killed_ns is not None:
         for belief in beliefs.values():
             if belief["until_ns"] is None:
-                # A grant may have been told in the very instant of the kill.
+                # A grant may have been reported in the very instant of the kill.
                 belief.update(until_ns=max(killed_ns, belief["from_ns"]), ended_by=EndOfBelief.KILLED)
     return tuple(Belief(actor=actor, **belief) for belief in beliefs.values())
 
@@ -51,16 +51,16 @@ def beliefs_of(actor: str, messages: Sequence[Message], killed_ns: int | None) -
 def writes_of(actor: str, messages: Sequence[Message], log: Iterable[Judged]) -> tuple[Write, ...]:
     """Every write of one actor. Where no answer came, the resource's own log says whether it was judged, and how."""
     return tuple(
-        Write(actor=actor, value_read=asked["value_read"], value_written=asked["value"], **told)
-        for asked, told in _attempts(messages, log, "writing", "wrote")
+        Write(actor=actor, value_read=asked["value_read"], value_written=asked["value"], **judged)
+        for asked, judged in _attempts(messages, log, "writing", "wrote")
     )
 
 
 def presentations_of(actor: str, messages: Sequence[Message], log: Iterable[Judged]) -> tuple[Presentation, ...]:
     """Every token that one actor showed with a read; the log fills in for lost answers, as it does for writes."""
     return tuple(
-        Presentation(actor=actor, value_read=told.pop("value_before"), **told)
-        for _, told in _attempts(messages, log, "presenting", "presented")
+        Presentation(actor=actor, value_read=judged.pop("value_before"), **judged)
+        for _, judged in _attempts(messages, log, "presenting", "presented")
     )
 
 
@@ -70,15 +70,15 @@ def _attempts(
     """Each attempt as it was sent, with what its record has of it and of the verdict."""
     logged: Mapping[str, Judged] = {one.attempt_id: one for one in log}
     asked: dict[str, Message] = {}
-    told: dict[str, dict[str, Any]] = {}
+    attempts: dict[str, dict[str, Any]] = {}
     for message in messages:
         if message["say"] == sending:
             asked[message["attempt_id"]] = message
-            told[message["attempt_id"]] = {**{name: message[name] for name in _AS_SENT}, **_UNANSWERED}
+            attempts[message["attempt_id"]] = {**{name: message[name] for name in _AS_SENT}, **_UNANSWERED}
         elif message["say"] == sent:
             answer = {name: value for name, value in message.items() if name not in ("say", "attempt_id")}
-            told[message["attempt_id"]].update(answer)
-    for attempt_id, one in told.items():
+            attempts[message["attempt_id"]].update(answer)
+    for attempt_id, one in attempts.items():
         judged = logged.get(attempt_id)
         if one["accepted"] is None and judged is not None:
             one.update({name: getattr(judged, name) for name in _VERDICT})

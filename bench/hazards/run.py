@@ -100,10 +100,10 @@ class _Trials:
             with Cast(self._scenario.actors, self._backstage) as cast:
                 while not over.is_set():  # a run of which one trial is missing has no history
                     try:
-                        index, told = waiting.get_nowait()
+                        index, combination = waiting.get_nowait()
                     except queue.Empty:
                         return
-                    played[index] = list(self._of_combination(cast, told))
+                    played[index] = list(self._of_combination(cast, combination))
 
         workers = min(self._scenario.side_by_side, len(self._combinations))
         # An actor dies with the thread that started it: the thread that plays a trial is the one that cast it.
@@ -115,44 +115,46 @@ class _Trials:
                 over.set()
         return [one for index in sorted(played) for one in played[index]]
 
-    def _of_combination(self, cast: Cast, told: dict[str, Scalar]) -> Iterator[Played]:
+    def _of_combination(self, cast: Cast, combination: dict[str, Scalar]) -> Iterator[Played]:
         search = self._scenario.search
         if search is None:
-            yield self._one(cast, told)
+            yield self._one(cast, combination)
             return
-        values = {**self._plan.parameters, **told}
+        values = {**self._plan.parameters, **combination}
         low = search.low
         high, grain = _whole(search.high, values), max(1, _whole(search.grain, values))
         # The invariant of the halving: `high` breaks the lock and everything up to `low - 1` was not seen to.
-        highest = self._searched(cast, told, high)
+        highest = self._searched(cast, combination, high)
         yield highest
         if highest.staging or not _breaks(highest):
             return
         while high - low >= grain:
             middle = (low + high) // 2
-            tried = self._searched(cast, told, middle)
+            tried = self._searched(cast, combination, middle)
             yield tried
             if tried.staging:
                 return
             low, high = (low, middle) if _breaks(tried) else (middle + 1, high)
 
-    def _searched(self, cast: Cast, told: dict[str, Scalar], value: int) -> Played:
+    def _searched(self, cast: Cast, combination: dict[str, Scalar], value: int) -> Played:
         """One value of the search. What a busy machine spoilt is no answer: it is staged anew, and that is counted."""
         search = self._scenario.search
         assert search is not None
         staged_anew = 0
-        while (played := self._one(cast, {**told, search.parameter: value})).staging and staged_anew < search.again:
+        while (
+            played := self._one(cast, {**combination, search.parameter: value})
+        ).staging and staged_anew < search.again:
             staged_anew += 1
         played.trial.measures["staged_anew"] = float(staged_anew)
         return played
 
-    def _one(self, cast: Cast, told: dict[str, Scalar]) -> Played:
+    def _one(self, cast: Cast, combination: dict[str, Scalar]) -> Played:
         name = next(self._names)
-        self._progress(", ".join(f"{key} {value}" for key, value in told.items()) or "one trial")
-        values = {**self._plan.parameters, **told, "system": self._plan.system}
+        self._progress(", ".join(f"{key} {value}" for key, value in combination.items()) or "one trial")
+        values = {**self._plan.parameters, **combination, "system": self._plan.system}
         # Of this attempt alone: what an interrupted one left to run out must not stand in its way.
         key = f"{self._plan.run_id}-{name}-{secrets.token_hex(3)}"
-        stage = Stage(self._setting, cast, name, key, values, told)
+        stage = Stage(self._setting, cast, name, key, values, combination)
         played = stage.play()
         if self.facts is None:
             self.facts = self._asked_for_facts(cast)
@@ -163,15 +165,15 @@ class _Trials:
             return None
         for name in cast.names:
             if cast.actor(name).alive:
-                told: Mapping[str, Any] = cast.ask(name, "facts")
-                if told["outcome"] == "told":
-                    return Facts(**told["facts"])
+                answer: Mapping[str, Any] = cast.ask(name, "facts")
+                if answer["outcome"] == "told":
+                    return Facts(**answer["facts"])
         return None
 
 
 def _server_variant(scenario: Scenario, plan: HazardPlan) -> dict[str, str]:
-    told = {name: str(filled(value, plan.parameters)) for name, value in scenario.server_variant.items()}
-    return {name: value for name, value in told.items() if value not in ("none", "own")}
+    variant = {name: str(filled(value, plan.parameters)) for name, value in scenario.server_variant.items()}
+    return {name: value for name, value in variant.items() if value not in ("none", "own")}
 
 
 def _whole(length: int | str, values: Mapping[str, Scalar]) -> int:

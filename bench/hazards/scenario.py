@@ -34,7 +34,7 @@ servers is the stage's business (and, in a model, the simulator's). The vocabula
     steps              one after the other:
         {actor: A, do: verb, ...}          ask, and wait for the answer; `later: true` does not wait, the answer is
                                            collected by {await: A}. `expect`: outcomes without which the staging is
-                                           void; `before: instant`: so is a grant that is told later
+                                           void; `before: instant`: so is a grant that is reported later
         {await: A}                         collect all answers of A
         {await: A, until: asking}          A's last acquire is on its way; its answer is not waited for
         {await: A, until: lost, within: d} A has come to know, for whatever reason, that it does not hold the key: the
@@ -269,7 +269,7 @@ class Scenario(_Model):
         """Every combination of the trials of a run that is played; `values` are the run's, the system among them."""
         grid = self.full_trials if full and self.full_trials else self.trials
         settled = {**values, "mode": "full" if full else "quick"}
-        played = [told for told in _product(grid) if self._is_played({**settled, **told})]
+        played = [combination for combination in _product(grid) if self._is_played({**settled, **combination})]
         return played * (self.full_trials_of_each if full else 1)
 
     def _is_played(self, values: Mapping[str, Scalar]) -> bool:
@@ -334,8 +334,8 @@ def filled(value: Any, values: Mapping[str, Scalar]) -> Any:
 
 def duration_ms(text: Any, values: Mapping[str, Scalar]) -> float:
     """A duration in ms. Raises ScenarioError for what is none."""
-    told = str(filled(text, values))
-    match = _DURATION.fullmatch(told)
+    written = str(filled(text, values))
+    match = _DURATION.fullmatch(written)
     if match is None:
-        raise ScenarioError(f"{told!r} is no duration: write it as '1.6 ttl', '250 ms' or '2 s'")
+        raise ScenarioError(f"{written!r} is no duration: write it as '1.6 ttl', '250 ms' or '2 s'")
     return float(match["number"]) * {"ttl": float(values["ttl_ms"]), "ms": 1.0, "s": 1_000.0}[match["unit"]]

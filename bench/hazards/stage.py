@@ -71,17 +71,23 @@ class Played:
 
 
 class Stage:
-    """One trial. `values` are all parameters of it, the system included; `told` those that go into its record."""
+    """One trial. `values` are all parameters of it, the system included; `recorded` those that go into its record."""
 
     def __init__(
-        self, setting: Setting, cast: Cast, name: str, key: str, values: Mapping[str, Scalar], told: dict[str, Scalar]
+        self,
+        setting: Setting,
+        cast: Cast,
+        name: str,
+        key: str,
+        values: Mapping[str, Scalar],
+        recorded: dict[str, Scalar],
     ) -> None:
         self._setting = setting
         self._cast = cast
         self._name = name
         self._key = key
         self._values = values
-        self._told = told
+        self._recorded = recorded
         self._notes: dict[str, str] = {}
         self._measures: dict[str, float] = {}
         self._scene = Scene(cast, setting.servers, key, values, self._notes, self._measures)
@@ -313,7 +319,7 @@ class Stage:
             raise ResourceLost(f"the resource does not tell its log of trial {self._name}: {silent}") from silent
         return Trial(
             name=self._name,
-            parameters=self._told,
+            parameters=self._recorded,
             ttl_ms=self._ttl_ms,
             began_ns=began_ns,
             ended_ns=ended_ns,

@@ -90,7 +90,7 @@ class Collector:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def fail(self, reason: str) -> None:
-        """End the test for one reason, told once: in the log, and among the exceptions of the web page."""
+        """End the test for one reason, reported once: in the log, and among the exceptions of the web page."""
         if self.failure is not None or self._stopping:
             return
         self.failure = reason

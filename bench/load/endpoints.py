@@ -50,7 +50,7 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
 
 
 def not_reached(refused: ConnectionError) -> str:
-    """What a user is told when servers do not answer."""
+    """What a user reads when servers do not answer."""
     return f"{str(refused).rstrip('.')}. `lockbench status` shows which servers are up, `lockbench up` starts them"
 
 

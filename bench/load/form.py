@@ -42,7 +42,7 @@ _log = logging.getLogger("lockbench")
 
 
 class Form:
-    """The checks of one page's form, and what the page is told to show in it."""
+    """The checks of one page's form, and what the page shows in it."""
 
     def __init__(self, test: LoadTest, web_ui: WebUI) -> None:
         self._test = test
@@ -121,8 +121,8 @@ class Form:
         test in any case: there `notice` is shown in its place.
         """
         _log.error("the form was refused: %s", message)
-        told = {"success": False, "message": message, "host": self._environment.host}
-        return make_response(jsonify({**told, "notice": message} if self._runs else told), status)
+        answer = {"success": False, "message": message, "host": self._environment.host}
+        return make_response(jsonify({**answer, "notice": message} if self._runs else answer), status)
 
     def _accept(self, form: Mapping[str, str], picked: list[str]) -> None:
         """Raises BadOptions with what is wrong; nothing was changed then."""
@@ -220,10 +220,10 @@ class Form:
     def _add_notice(self, response: Response) -> Response:
         """Where several classes were started, the page says what that does to their numbers."""
         if request.endpoint == "locust.swarm" and request.method == "POST" and response.status_code == 200:
-            told = response.get_json()
-            notice = self._test.side_by_side() if told["success"] else ""
+            answer = response.get_json()
+            notice = self._test.side_by_side() if answer["success"] else ""
             if notice:
-                response.set_data(json.dumps({**told, "notice": notice}))
+                response.set_data(json.dumps({**answer, "notice": notice}))
         return response
 
 

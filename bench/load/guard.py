@@ -54,11 +54,11 @@ class Names:
 
     def called(self, authority: str) -> Place | None:
         """Which place a Host header means; None where it is not ours."""
-        told = self._told
-        if told is not None and _place(told.scheme, authority) == told:
-            return told
+        named = self._named
+        if named is not None and _place(named.scheme, authority) == named:
+            return named
         place = _place(self.scheme, authority)
-        if place is None or place.port not in (self.port, told and told.port):
+        if place is None or place.port not in (self.port, named and named.port):
             return None
         return place if self._is_ours(place.name) else None
 
@@ -67,7 +67,7 @@ class Names:
         return "https" if self.tls else "http"
 
     @property
-    def _told(self) -> Place | None:
+    def _named(self) -> Place | None:
         return _origin(self.reached_by if "//" in self.reached_by else f"{self.scheme}://{self.reached_by}")
 
     def _is_ours(self, name: str) -> bool:

@@ -89,7 +89,7 @@ class LoadTest:
         return [cls.system_of(settings.system) for cls in classes if issubclass(cls, LockUser)]
 
     def check_command_line(self) -> None:
-        """What Locust itself was told, as far as its parser could not judge it. Raises BadOptions."""
+        """What Locust itself was given, as far as its parser could not judge it. Raises BadOptions."""
         options: Any = self.environment.parsed_options
         self.check_host(options.host, self.environment.user_classes)
         if options.num_users is not None:

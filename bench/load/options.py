@@ -80,8 +80,8 @@ def _made_from(one: Parameter) -> _Option:
     # The web form puts a help text into its field's label, on one line, and cuts it after about 90 characters.
     unit = {"ms": ", in milliseconds", "s": ", in seconds"}.get(one.unit, "")
     zero = f"; 0: {one.zero}" if one.zero else ""
-    told = f"{one.help}{unit}{zero}. Example: {one.example}"
-    return _Option(option_of(one), one.initial, told, one.choices or None, one.in_form)
+    text = f"{one.help}{unit}{zero}. Example: {one.example}"
+    return _Option(option_of(one), one.initial, text, one.choices or None, one.in_form)
 
 
 # - uncontended: each client has a key of its own. contended: all clients want the same keys. saturation: as

@@ -36,7 +36,7 @@ def as_typed(script: str) -> str:
 def _send(send_assets: Callable[..., Any], path: str) -> Response:
     if not path.endswith(".js"):
         return send_assets(path)  # type: ignore[no-any-return]
-    # A browser may have Locust's own script from the same address, and would be told that it has not changed.
+    # A browser may have Locust's own script from the same address, and would hear that it has not changed.
     for header in ("HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_RANGE"):
         request.environ.pop(header, None)
     response: Response = send_assets(path)

@@ -1,7 +1,7 @@
 """What an operation is called in Locust's statistics, and which operations its Aggregated row is made of.
 
-Locust adds up everything that it is told. A lock is told in two parts, an acquire and a release, and a client that may
-not wait is told "busy" a hundred thousand times a second: the sum of them all is the rate and the percentile of
+Locust adds up everything reported to it. A lock is reported in two parts, an acquire and a release, and a client that
+may not wait hears "busy" a hundred thousand times a second: the sum of them all is the rate and the percentile of
 nothing. So the row, and with it RPS, Failures and both charts, counts a lock once: with its time when it was got,
 without one when the acquire failed, and as a failure too when it was got and then lost, or its release went wrong.
 Answers that a system gives in good health, `busy` and `timeout`, have rows of their own and stand in no sum.

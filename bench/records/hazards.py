@@ -59,7 +59,7 @@ class EndOfBelief(StrEnum):
     """How a client came to know that it does not hold the key, or why it could not."""
 
     RELEASED = "released"  # it sent a release: it stops believing then, whatever the answer
-    LOST = "lost"  # its adapter told it: the lease ran out on its clock, the session died, a renewal was refused
+    LOST = "lost"  # its adapter reported it: the lease ran out on its clock, the session died, a renewal was refused
     REFUSED = "refused"  # the resource refused its token
     KILLED = "killed"  # it was killed: the dead believe nothing
     NONE = ""  # it believed to the end of the trial
@@ -78,14 +78,14 @@ class Ask(_Record):
 
 
 class Belief(_Record):
-    """The time in which one client believes that it holds one key: from being told so until it knows better."""
+    """The time in which one client believes that it holds one key: from learning of it until it learns otherwise."""
 
     actor: str
     key: str
     grant: str  # the owner value: no other grant has it
     token: int | None  # the fencing token, where the system has one
     asked_ns: int  # the acquire was sent
-    from_ns: int  # the client was told
+    from_ns: int  # the client learned of the grant
     until_ns: int | None  # it knew that it does not hold the key; None: it believed to the end of the trial
     ended_by: EndOfBelief
     ttl_ms: int
@@ -157,7 +157,7 @@ class Trial(_Record):
     presentations: tuple[Presentation, ...] = ()  # none where tokens are shown with writes only
     faults: tuple[FaultWindow, ...] = ()
     measures: dict[str, float] = Field(default_factory=dict)  # units last in names
-    notes: dict[str, str] = Field(default_factory=dict)  # what a system told, in words
+    notes: dict[str, str] = Field(default_factory=dict)  # what a system reported, in words
 
 
 class HazardHistory(_Record):
@@ -166,7 +166,7 @@ class HazardHistory(_Record):
     schema_version: int = SCHEMA_VERSION
     started_at: str  # ISO 8601, UTC
     trials: tuple[Trial, ...]
-    facts: Facts | None  # what the lock's servers told before the first trial; None: there are none
+    facts: Facts | None  # what the lock's servers reported before the first trial; None: there are none
     source: str  # native, or none
     capabilities: dict[str, str] = Field(default_factory=dict)  # the adapter's, as in `Measured`
     tags: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class Overlap(_Record):
     """Two clients believed that they hold one key, at the same time: the hazard itself."""
 
     key: str
-    earlier: str  # the grant that was told first
+    earlier: str  # the grant that was reported first
     later: str
     from_ns: int
     until_ns: int  # the end of the trial where both believed to the end
@@ -188,7 +188,7 @@ class Overlap(_Record):
 
 
 class StaleWrite(_Record):
-    """A write that came after a later grant of the key had been told: sent after it, or only judged after it."""
+    """A write that came after a later grant of the key was reported: sent after it, or only judged after it."""
 
     grant: str
     order: int
@@ -217,7 +217,7 @@ class TrialChecked(_Record):
     overlaps: tuple[Overlap, ...]
     overlap_ns: int  # time in which two or more clients believed in one key: the union, so that no instant counts twice
     stale_writes: tuple[StaleWrite, ...]
-    overtaken_writes: tuple[StaleWrite, ...] = ()  # sent before a later grant was told, and judged after it
+    overtaken_writes: tuple[StaleWrite, ...] = ()  # sent before a later grant was reported, and judged after it
     lost_updates: int  # accepted writes that overwrote a value that their writer had not read
     token_pairs: int  # pairs of neighbouring grants whose order the instants prove: the n behind token_faults
     token_faults: tuple[TokenFault, ...]

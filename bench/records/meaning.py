@@ -58,6 +58,8 @@ class Meaning(BaseModel):
     unavailable: Named = "nobody_served"  # how it shows that nobody gets the lock
     exposed_to_unavailable: Named | None = None  # which trials could have shown that; None: those exposed to the harm
     variant: Named = "alike"  # what sets lines of one fault apart
-    searched: bool = False  # trials are steps of a search: harm outside the exposed ones is told as the smallest step
+    searched: bool = (
+        False  # trials are steps of a search: harm outside the exposed ones is reported as the smallest step
+    )
     roles: tuple[Role, ...] = ()
     claims: dict[str, Named] = {}  # claims that are judged by its runs first of all, each with its judge

@@ -170,7 +170,7 @@ class Measured(_Record):
     unsent: int = 0  # of these, those that no client was free to send before the window closed; in no histogram
     lost_updates: int = 0  # of counters that clients of one process raised while they held their keys
     ladder: tuple[LadderStep, ...] = ()  # of a saturation run, from few clients to all of the plan's
-    ladder_recorded: bool = False  # each operation of the climb was recorded and told to Locust, as in the window
+    ladder_recorded: bool = False  # each operation of the climb was recorded and reported to Locust, as in the window
     climb_requests: int = 0  # acquires of the climb, which are in Locust's count and in no histogram above
     window_clients: int | None = None  # at work in its window: as many as had the best throughput on the ladder
     knee_clients: int | None = None  # the smallest step with at least 95 % of the ladder's best throughput

@@ -15,7 +15,7 @@ from bench.report.run_ranges import run_ranges
 
 MANIFEST = "MANIFEST.json"
 _ELSEWHERE = "choose an empty or a new folder"
-_TOLD = 3  # names of files in one message
+_NAMED = 3  # names of files in one message
 
 
 def refuse_foreign(target: Path, names: Collection[str] = ()) -> None:
@@ -142,5 +142,5 @@ def _remove(path: Path) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    rest = len(names) - _TOLD
-    return ", ".join(names[:_TOLD]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")

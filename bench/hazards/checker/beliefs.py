@@ -1,4 +1,4 @@
-"""What the other modules need to know of beliefs: their order, their ends, and whether they were told in time."""
+"""What the other modules need to know of beliefs: their order, their ends, and whether they were reported in time."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ def by_key(events: Iterable[Event]) -> dict[str, list[Event]]:
     return dict(sorted(found.items()))
 
 
-def in_told_order(beliefs: Iterable[Belief]) -> list[Belief]:
-    """By the instant of being told. Equal instants prove no order; a fixed one keeps the findings the same."""
+def in_order_of_report(beliefs: Iterable[Belief]) -> list[Belief]:
+    """By the instant of the report. Equal instants prove no order; a fixed one keeps the findings the same."""
     return sorted(beliefs, key=lambda belief: (belief.from_ns, belief.asked_ns, belief.grant))
 
 
@@ -62,7 +62,7 @@ class Disturbances:
         return latest_end_ns is not None and latest_end_ns >= from_ns
 
 
-def told_in_time(belief: Belief, disturbances: Disturbances) -> bool:
+def reported_in_time(belief: Belief, disturbances: Disturbances) -> bool:
     """Was the grant still good when its client came to know of it?
 
     An answer may lie unread for long: the client is stopped, or cut off, between the server's decision and its own

@@ -5,14 +5,14 @@ one key overlap when some instant lies in both: those that only touch do not, an
 grants of one actor overlap as any other two do: the lock gave its key twice.
 
 A thousand clients that all believe would be half a million pairs. So each grant is reported at most once as the later
-one, paired with that grant among those told before it whose belief lasts longest (the one told first, if several do).
+one, paired with that grant among those reported before it whose belief lasts longest (the first one, if several do).
 Nothing is lost by it: a grant overlaps some earlier one exactly if it overlaps that one, and the reported intervals
 together cover every instant at which two or more believe. `overlap_ns` is the length of that union, key by key.
 """
 
 from collections.abc import Sequence
 
-from bench.hazards.checker.beliefs import by_key, end_ns, in_told_order
+from bench.hazards.checker.beliefs import by_key, end_ns, in_order_of_report
 from bench.records.hazards import Overlap, Trial
 
 
@@ -21,7 +21,7 @@ def overlaps_of(trial: Trial) -> tuple[Overlap, ...]:
     found = []
     for key, beliefs in by_key(trial.beliefs).items():
         longest, longest_until_ns = None, 0
-        for belief in in_told_order(beliefs):
+        for belief in in_order_of_report(beliefs):
             until_ns = end_ns(belief, trial)
             if until_ns == belief.from_ns:
                 continue

@@ -6,7 +6,7 @@ asked, or was stopped and never went on: the dead wait for nothing.
 It counts, second, when it ended `timeout` although the key was free. Nobody sees the server's side of the key, so
 freedom is concluded carefully. The key counts as possibly taken
 
-    from the telling of each grant (from its asking, where it was not told in time) until one TTL after the belief in
+    from the report of each grant (from its asking, where it was not reported in time) until one TTL after the belief in
     it ended: so long a lease may outlive its holder, or a release that was lost; and
     from each ask of others that may have left a grant behind (any outcome but `busy`, `timeout` and `error`) until one
     TTL after its answer; to the end of the trial when it has none, or one TTL after its client was killed.
@@ -16,7 +16,7 @@ for at least the last half of it. An ask during which a fault lay on its own cli
 cut off may time out at a free key. A fault on the server excuses nobody: the lock was unavailable, and that is to show.
 """
 
-from bench.hazards.checker.beliefs import NS_PER_MS, Disturbances, by_key, end_ns, told_in_time
+from bench.hazards.checker.beliefs import NS_PER_MS, Disturbances, by_key, end_ns, reported_in_time
 from bench.hazards.checker.running import RunningMaximum
 from bench.records.hazards import Ask, Belief, FaultWindow, Trial
 
@@ -51,7 +51,7 @@ def _possibly_taken(
     """By the instant from which the key may have been taken, the instant at which it surely was free again."""
     entries = []
     for belief in beliefs:
-        from_ns = belief.from_ns if told_in_time(belief, disturbances) else belief.asked_ns
+        from_ns = belief.from_ns if reported_in_time(belief, disturbances) else belief.asked_ns
         entries.append((from_ns, end_ns(belief, trial) + belief.ttl_ms * NS_PER_MS))
     for ask in asks:
         if ask.outcome in _LEAVES_NOTHING:

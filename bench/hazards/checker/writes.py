@@ -1,6 +1,6 @@
 """Stale writes, overtaken writes and lost updates.
 
-A write is stale when it was sent after a grant of its key had been told that is later than its own: `sent_ns` of the
+A write is stale when it was sent after a grant of its key was reported that is later than its own: `sent_ns` of the
 write > `from_ns` of the later grant > `from_ns` of its own. It counts whatever the resource said to it, and also when
 its own belief had no end yet: that the writer does not know is the point (Kleppmann 2016). `by_token` says whether a
 fence could see it: its token is below the highest that the resource had accepted. A stale write that comes before the
@@ -9,7 +9,7 @@ presents its token with its first read shows when that was: `read_by_next` says 
 later holder was accepted by the resource, and that each of those began there with a presentation, in the resource's own
 order behind this write.
 
-A write is overtaken when it was sent in time, and judged after a later grant of its key had been told: `judged_ns` >
+A write is overtaken when it was sent in time, and judged after a later grant of its key was reported: `judged_ns` >
 `from_ns` of the later grant > `from_ns` of its own, and not stale. Its writer did nothing wrong, and no look at its own
 clock could have helped it: the write was on its way. Where the resource does not tell when it judged, none is found.
 
@@ -47,23 +47,23 @@ class _Succeeded:
     """Which grants had a successor, and from when."""
 
     def __init__(self, trial: Trial) -> None:
-        self._told_ns = {belief.grant: belief.from_ns for belief in trial.beliefs}
-        self._last_told = {
+        self._reported_ns = {belief.grant: belief.from_ns for belief in trial.beliefs}
+        self._last_reported = {
             key: RunningMaximum((belief.from_ns, belief.from_ns) for belief in beliefs)
             for key, beliefs in by_key(trial.beliefs).items()
         }
 
     def before(self, write: Write, at_ns: int) -> bool:
-        """Had a later grant than that of the write been told before an instant?"""
-        latest_ns = self._last_told[write.key].up_to(at_ns - 1)
-        return latest_ns is not None and latest_ns > self._told_ns[write.grant]
+        """Had a later grant than that of the write been reported before an instant?"""
+        latest_ns = self._last_reported[write.key].up_to(at_ns - 1)
+        return latest_ns is not None and latest_ns > self._reported_ns[write.grant]
 
 
 class _Read:
     """From which order on each grant read what the resource had."""
 
     def __init__(self, trial: Trial) -> None:
-        self._told_ns = {belief.grant: belief.from_ns for belief in trial.beliefs}
+        self._reported_ns = {belief.grant: belief.from_ns for belief in trial.beliefs}
         shown, written = _first_orders(trial.presentations), _first_orders(trial.writes)
         entries: dict[str, list[tuple[int, int]]] = {}
         for key, beliefs in by_key(trial.beliefs).items():
@@ -74,14 +74,14 @@ class _Read:
                 if first_shown is None or (first_written is not None and first_written <= first_shown):
                     first_shown = _UNKNOWN  # when it read what it built on, nobody knows
                 entries.setdefault(key, []).append((-belief.from_ns, -first_shown))
-        # Backwards in time: the greatest of the negative orders over all grants told after an instant is the earliest.
+        # Backwards in time: the greatest of the negative orders over grants reported after an instant is the earliest.
         self._earliest = {key: RunningMaximum(of_key) for key, of_key in entries.items()}
 
     def by_next(self, write: Write) -> bool:
         """Did every later holder that came to the resource read it after this write?"""
         if not write.accepted or write.key not in self._earliest:
             return False
-        earliest = self._earliest[write.key].up_to(-self._told_ns[write.grant] - 1)
+        earliest = self._earliest[write.key].up_to(-self._reported_ns[write.grant] - 1)
         return earliest is not None and -earliest > write.order
 
 

@@ -42,12 +42,12 @@ def instructions(pid: int) -> Sequence[int]:
     addresses = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
-            told = (task / "syscall").read_text(encoding="ascii").split()
+            registers = (task / "syscall").read_text(encoding="ascii").split()
         except (FileNotFoundError, ProcessLookupError):
             continue  # a thread that had ended, and is now forgotten too
-        if len(told) < 3:  # "running": somebody has continued it
+        if len(registers) < 3:  # "running": somebody has continued it
             raise CannotStep(f"process {pid} did not stay stopped: its clock was not changed")
-        addresses.append(int(told[-1], 16))
+        addresses.append(int(registers[-1], 16))
     return addresses
 
 

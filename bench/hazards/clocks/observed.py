@@ -33,7 +33,7 @@ class SeenOffset:
 
 
 def seen_offset(name: str, node: NodeState) -> SeenOffset:
-    """Ask one node of a system's private servers. Takes up to a second where only whole seconds are told.
+    """Ask one node of a system's private servers. Takes up to a second where only whole seconds are reported.
 
     Raises NotTold if the server does not answer as expected.
     """
@@ -41,9 +41,9 @@ def seen_offset(name: str, node: NodeState) -> SeenOffset:
     if servers is None:
         raise NotTold(f"{name} has no server that could tell its time")
     try:
-        told = servers.tell_time(node.node, node.log_path)
+        answer = servers.tell_time(node.node, node.log_path)
     except (OSError, ValueError) as failed:
         raise NotTold(f"{node.node.name} did not tell its time: {failed}") from failed
     answered_ns = time.time_ns()
-    earliest, latest = told.wall_ns - answered_ns, told.wall_ns + told.grain_ns - told.asked_ns
-    return SeenOffset(earliest / _MS, latest / _MS, told.told_by)
+    earliest, latest = answer.wall_ns - answered_ns, answer.wall_ns + answer.grain_ns - answer.asked_ns
+    return SeenOffset(earliest / _MS, latest / _MS, answer.told_by)

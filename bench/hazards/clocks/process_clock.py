@@ -25,7 +25,7 @@ class ProcessClock:
     """One process, named by its pid.
 
     Every method raises ProcessLookupError once it is gone, and CannotStep if the kernel does not let us change it, its
-    vDSO is not the one we know, or it does not stop when told to.
+    vDSO is not the one we know, or it does not stop on request.
     """
 
     def __init__(self, pid: int, clocks: int = stub.WALL) -> None:
@@ -121,7 +121,7 @@ class ProcessClock:
                 written = memory.write(content)
         except FileNotFoundError:
             written = 0
-        except OSError as refused:  # EIO: this kernel was told not to let code be written (proc_mem.force_override)
+        except OSError as refused:  # EIO: this kernel is set not to let code be written (proc_mem.force_override)
             raise not_ours(self.pid, refused) from refused
         if written != len(content):
             raise ProcessLookupError(f"process {self.pid} is gone")

@@ -50,10 +50,10 @@ def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
     """
     proxies = scene.cast.proxies(target)[: int(arguments["nodes"]) if "nodes" in arguments else None]
     direction = _DIRECTIONS[str(arguments.get("direction", "both"))]
-    told = f"{len(proxies)} proxies forward nothing"
+    confirmed = f"{len(proxies)} proxies forward nothing"
     for proxy in proxies:
         if direction is Direction.BOTH:
-            told = f"{len(proxies)} proxies throw every packet away"
+            confirmed = f"{len(proxies)} proxies throw every packet away"
             try:
                 proxy.unplug()
             except OSError as no_filters:
@@ -62,7 +62,7 @@ def partition(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForc
             proxy.drop(direction)
     began_ns = now_ns()
 
-    return InForce(began_ns, told, lambda: _restored(proxies))
+    return InForce(began_ns, confirmed, lambda: _restored(proxies))
 
 
 def slow_link(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:

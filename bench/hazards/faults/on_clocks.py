@@ -34,15 +34,15 @@ def clock_jump(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFor
     by_ms = float(arguments["by_ms"])
     clocks = _Clocks(scene, target, arguments)
     clocks.change(lambda clock: clock.step(by_ms))
-    told = _seen(scene, clocks.servers, clocks.names, by_ms)
-    return InForce(now_ns(), told, clocks.put_right, by_ms, "ms", ", ".join(clocks.names))
+    confirmed = _seen(scene, clocks.servers, clocks.names, by_ms)
+    return InForce(now_ns(), confirmed, clocks.put_right, by_ms, "ms", ", ".join(clocks.names))
 
 
 def clock_drift(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
     """Let the wall clock of servers run fast by `percent` (slow, where negative), as a bad oscillator or a daemon that
     slews does: no step, and a gain that grows.
 
-    In force once each server has told, twice, how much it gained; they are asked once more at the end, and that is the
+    In force once each server has reported, twice, how much it gained; they are asked again at the end, and that is the
     note `clock_drift`.
     """
     percent = float(arguments["percent"])
@@ -52,14 +52,14 @@ def clock_drift(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InFo
     starts = dict(zip(clocks.names, started_us, strict=True))
     _gained(scene, clocks.servers, starts, percent)
     time.sleep(_RATE_SEEN_OVER_S)  # pace: the time over which a gain is to be seen
-    told = _gained(scene, clocks.servers, starts, percent)
+    confirmed = _gained(scene, clocks.servers, starts, percent)
 
     def over() -> int:
         alive = {name: starts[name] for name in clocks.alive}
         scene.notes["clock_drift"] = _gained(scene, clocks.servers, alive, percent)
         return clocks.put_right()
 
-    return InForce(now_ns(), told, over, percent, "%", ", ".join(clocks.names))
+    return InForce(now_ns(), confirmed, over, percent, "%", ", ".join(clocks.names))
 
 
 class _Clocks:
@@ -107,7 +107,7 @@ def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
     true_ns = time.time_ns() - now_ns()
     clock = _set(actor, by_ms)
 
-    def told(offset_ms: float) -> str:
+    def seen(offset_ms: float) -> str:
         seen_ms = (scene.cast.ask(target, "tell_time")["ahead_ns"] - true_ns) / 1e6
         if abs(seen_ms - offset_ms) > CLIENT_WITHIN_MS:
             raise ClockNotSeen(f"{target} was set {offset_ms:+g} ms off, and is {seen_ms:+.1f} ms")
@@ -117,10 +117,10 @@ def client_clock(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
         ended_ns = now_ns()
         if actor.alive:
             clock.restore()
-            told(0.0)
+            seen(0.0)
         return ended_ns
 
-    confirmed = told(by_ms)  # if it is not seen, the trial ends, and the actor with it
+    confirmed = seen(by_ms)  # if it is not seen, the trial ends, and the actor with it
     return InForce(now_ns(), confirmed, over, by_ms, "ms")
 
 
@@ -129,7 +129,7 @@ def suspend(scene: Scene, target: str, _: Mapping[str, Any]) -> InForce:
     clocks have stood still, while CLOCK_BOOTTIME, the wall clock and everybody else went on.
 
     A real machine cannot be suspended here. The actor's clocks stay behind until it has done what it was asked for
-    meanwhile, and told what they say; then they are put right again (see `ProcessClock`).
+    meanwhile, and reports what they say; then they are put right again (see `ProcessClock`).
     """
     actor = scene.cast.actor(target)
     true_ns = now_ns() - time.monotonic_ns()  # what this machine has been suspended for since its start
@@ -166,16 +166,16 @@ def _set(actor: ActorProcess, by_ms: float) -> ProcessClock:
 
 def _seen(scene: Scene, servers: LabServers, names: Sequence[str], offset_ms: float) -> str:
     """What each server says of its clock. Raises ClockNotSeen unless that is `offset_ms`."""
-    told = {name: seen_offset(str(scene.values["system"]), servers.state(name)) for name in names}
-    for name, seen in told.items():
+    offsets = {name: seen_offset(str(scene.values["system"]), servers.state(name)) for name in names}
+    for name, seen in offsets.items():
         if not seen.agrees_with(offset_ms):
             raise ClockNotSeen(f"{name} was set {offset_ms:+g} ms off, and is {seen}")
-    return "; ".join(f"{name} is {seen}" for name, seen in told.items())
+    return "; ".join(f"{name} is {seen}" for name, seen in offsets.items())
 
 
 def _gained(scene: Scene, servers: LabServers, starts: Mapping[str, int], percent: float) -> str:
     """How much each server's clock has gained since it began to run fast. Raises ClockNotSeen if it is another rate."""
-    told = []
+    gains = []
     for name, start_us in starts.items():
         asked_ms = time.time_ns() / 1e6 - start_us / 1e3
         seen = seen_offset(str(scene.values["system"]), servers.state(name))
@@ -183,5 +183,5 @@ def _gained(scene: Scene, servers: LabServers, starts: Mapping[str, int], percen
         least_ms, most_ms = sorted((percent / 100.0 * asked_ms, percent / 100.0 * answered_ms))
         if not (seen.least_ms <= most_ms and seen.most_ms >= least_ms):
             raise ClockNotSeen(f"{name} was to gain {percent:g} % for {answered_ms:.0f} ms, and is {seen}")
-        told.append(f"{name} is {seen}, after {answered_ms:.0f} ms")
-    return "; ".join(told)
+        gains.append(f"{name} is {seen}, after {answered_ms:.0f} ms")
+    return "; ".join(gains)

@@ -24,14 +24,14 @@ def nodes(scene: Scene, _: str, arguments: Mapping[str, Any]) -> InForce:
     if not names:
         return InForce(now_ns(), "no server was to be stopped", None, 0.0, "nodes")
     windows = [servers.kill(name) if how == "kill" else servers.pause(name) for name in names]
-    told = "; ".join(window.confirmed for window in windows)
+    confirmed = "; ".join(window.confirmed for window in windows)
 
     def over() -> int:
         if how == "kill":
             return max(window.ended_ns or 0 for window in servers.start(*names))
         return _resumed(servers, *names)
 
-    return InForce(windows[-1].began_ns, told, over, float(count), "nodes", ", ".join(names))
+    return InForce(windows[-1].began_ns, confirmed, over, float(count), "nodes", ", ".join(names))
 
 
 def server_stall(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
@@ -42,8 +42,8 @@ def server_stall(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InF
     servers = servers_of(scene)
     names = nodes_of(servers, target, arguments)
     windows = [servers.pause(name) for name in names]
-    told = "; ".join(window.confirmed for window in windows)
-    return InForce(windows[-1].began_ns, told, lambda: _resumed(servers, *names), target=", ".join(names))
+    confirmed = "; ".join(window.confirmed for window in windows)
+    return InForce(windows[-1].began_ns, confirmed, lambda: _resumed(servers, *names), target=", ".join(names))
 
 
 def replication_cut(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:

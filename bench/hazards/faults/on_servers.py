@@ -31,8 +31,8 @@ def restart(scene: Scene, target: str, arguments: Mapping[str, Any]) -> InForce:
         ended = servers.start(*nodes, keep_data=keep_data)
         return max(window.ended_ns or 0 for window in ended)
 
-    told = f"{'; '.join(window.confirmed for window in windows)}; disk {'kept' if keep_data else 'emptied'}"
-    return InForce(windows[-1].began_ns, told, over, target=", ".join(nodes))
+    confirmed = f"{'; '.join(window.confirmed for window in windows)}; disk {'kept' if keep_data else 'emptied'}"
+    return InForce(windows[-1].began_ns, confirmed, over, target=", ".join(nodes))
 
 
 def erase(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
@@ -42,10 +42,10 @@ def erase(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:
     """
     servers = servers_of(scene)
     try:
-        told = servers.spec.erase(servers.endpoint, scene.key)
+        confirmed = servers.spec.erase(servers.endpoint, scene.key)
     except ConnectionError as failed:
         raise NotStruck(f"the entry of {scene.key} could not be erased: {failed}") from failed
-    return InForce(now_ns(), told)
+    return InForce(now_ns(), confirmed)
 
 
 def touch(scene: Scene, _: str, __: Mapping[str, Any]) -> InForce:

@@ -53,8 +53,8 @@ class Guardian:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._ears = self._process.stdin
-        told = readable([self._process.stdout.fileno()], _STARTED_WITHIN_S)
-        if not told or self._process.stdout.readline() != _WATCHING:
+        ready = readable([self._process.stdout.fileno()], _STARTED_WITHIN_S)
+        if not ready or self._process.stdout.readline() != _WATCHING:
             self._process.kill()
             self._process.wait()
             raise LockbenchError(f"the hazard lab's guardian did not start: see {log_path}")

@@ -63,12 +63,14 @@ class Replica:
         return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, self.node_name)
 
     def cut(self) -> FaultWindow:
-        """Pull the cable between primary and replica, once in step. Neither is told; `promote` or `mend` ends it."""
+        """Cut the link between primary and replica, once in step. Neither is notified; `promote` or `mend` ends it."""
         offset = self.in_step()
         self._link.drop()
-        told = f"both at offset {offset}; then the proxy between them forwards nothing"
+        confirmed = f"both at offset {offset}; then the proxy between them forwards nothing"
         began_ns = now_ns()
-        return FaultWindow(kind="partition", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)
+        return FaultWindow(
+            kind="partition", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=confirmed
+        )
 
     def promote(self) -> FaultWindow:
         """Make the replica a primary of its own. An instant: from here on it takes writes, at `endpoint`.
@@ -78,8 +80,10 @@ class Replica:
         offset = self._replication.promote(self._node)
         began_ns = now_ns()
         self._link.close()
-        told = f"role master, at offset {offset}"
-        return FaultWindow(kind="failover", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=told)
+        confirmed = f"role master, at offset {offset}"
+        return FaultWindow(
+            kind="failover", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=confirmed
+        )
 
     def let_go(self) -> None:
         """Close the link. Idempotent."""

@@ -96,8 +96,8 @@ class LabServers:
         with self._turn():
             pids = freezing.freeze(self._process(node))
         began_ns = now_ns()
-        told = f"state T, all threads of {_listed(pids)}"
-        window = FaultWindow(kind="pause", target=node, began_ns=began_ns, ended_ns=None, confirmed=told)
+        confirmed = f"state T, all threads of {_listed(pids)}"
+        window = FaultWindow(kind="pause", target=node, began_ns=began_ns, ended_ns=None, confirmed=confirmed)
         self._windows[node] = window
         return window
 
@@ -117,8 +117,8 @@ class LabServers:
         """SIGKILL a server, paused or not, all its processes at once. In force once they are gone."""
         with self._turn():
             pids = freezing.kill(self._process(node))
-        told = f"SIGKILL, gone: {_listed(pids)}"
-        window = FaultWindow(kind="kill", target=node, began_ns=now_ns(), ended_ns=None, confirmed=told)
+        confirmed = f"SIGKILL, gone: {_listed(pids)}"
+        window = FaultWindow(kind="kill", target=node, began_ns=now_ns(), ended_ns=None, confirmed=confirmed)
         self._windows[node] = window
         return window
 
@@ -144,13 +144,13 @@ class LabServers:
 
     def _restarted(self, state: NodeState, began_ns: int, ended_ns: int, keep_data: bool) -> FaultWindow:
         killed = self._windows.pop(state.node.name, None)
-        told = f"{'disk kept' if keep_data else 'disk emptied'}; proven as {state.identity}"
+        restarted = f"{'disk kept' if keep_data else 'disk emptied'}; proven as {state.identity}"
         return FaultWindow(
             kind="restart",
             target=state.node.name,
             began_ns=began_ns if killed is None else killed.began_ns,
             ended_ns=ended_ns,
-            confirmed=told if killed is None else f"{killed.confirmed}; {told}",
+            confirmed=restarted if killed is None else f"{killed.confirmed}; {restarted}",
         )
 
     def replicate(self) -> Replica:

@@ -101,7 +101,7 @@ class Judged:
     accepted: bool
     highest_before: int
     value_before: int
-    # When, on the lab's one clock; None where the judging process does not tell. The same verdict told again is equal.
+    # When, on the lab's one clock; None where the judging process does not say. The same verdict said again is equal.
     judged_ns: int | None = field(default=None, compare=False)
 
 

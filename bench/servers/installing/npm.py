@@ -35,7 +35,7 @@ def npm_install(
     if ask is not None and not ask(f"Install {', '.join(wanted)} into {prefix}?"):
         raise InstallError(f"nothing was installed; later, run: npm install --prefix {prefix} {' '.join(wanted)}")
     prefix.mkdir(parents=True, exist_ok=True)
-    # All packages at once: with --no-save npm treats what it is not told about as extraneous, and removes it.
+    # All packages at once: with --no-save npm treats what it is not given as extraneous, and removes it.
     argv = ["npm", "install", "--prefix", str(prefix), "--no-audit", "--no-fund", "--no-save", *packages]
     try:
         run_shown(argv, progress or (lambda _: None))
@@ -51,16 +51,18 @@ def require_node() -> None:
     for command in ("node", "npm"):
         if shutil.which(command) is None:
             raise InstallError(f"there is no {command} here: install Node.js {NODE_OLDEST} or newer with npm")
-    told = subprocess.run(["node", "--version"], capture_output=True, text=True, timeout=30, check=True).stdout.strip()
-    if major_version(told) < NODE_OLDEST:
-        raise InstallError(f"Node.js {told} is too old: install version {NODE_OLDEST} or newer")
+    version = subprocess.run(
+        ["node", "--version"], capture_output=True, text=True, timeout=30, check=True
+    ).stdout.strip()
+    if major_version(version) < NODE_OLDEST:
+        raise InstallError(f"Node.js {version} is too old: install version {NODE_OLDEST} or newer")
 
 
-def major_version(told: str) -> int:
+def major_version(version: str) -> int:
     """The 20 of `v20.11.1`. Raises InstallError for anything else."""
-    match = re.match(r"v(\d+)\.", told)
+    match = re.match(r"v(\d+)\.", version)
     if match is None:
-        raise InstallError(f"`node --version` says {told!r}, which is no version")
+        raise InstallError(f"`node --version` says {version!r}, which is no version")
     return int(match[1])
 
 

@@ -55,10 +55,12 @@ def up(services: Sequence[str]) -> None:
 
 def address(service: str, port: int) -> tuple[str, int]:
     """Where this machine reaches a container's port. Raises ComposeError when the service is not up."""
-    told = _compose("port", service, str(port), within_s=_ASK_WITHIN_S).strip()
-    host, _, number = told.rpartition(":")
+    published = _compose("port", service, str(port), within_s=_ASK_WITHIN_S).strip()
+    host, _, number = published.rpartition(":")
     if not number.isdigit() or number == "0":
-        raise ComposeError(f"{service} does not publish port {port}: is it up? (`docker compose port` says {told!r})")
+        raise ComposeError(
+            f"{service} does not publish port {port}: is it up? (`docker compose port` says {published!r})"
+        )
     # 0.0.0.0 would mean that a changed compose file publishes to the network; a client still dials loopback.
     return ("127.0.0.1" if host in ("0.0.0.0", "[::]", "") else host.strip("[]"), int(number))
 
@@ -69,10 +71,10 @@ def container(service: str, port: int, address: tuple[str, int]) -> Container:
     Containers that are started anew get other ports, and the engine gives the old ones to whom it likes: the Redis
     that answers at the address of before may be another service's.
     """
-    told = sorted(containers([service], running=True))
-    if len(told) != 1:
-        raise ComposeError(f"{len(told)} containers of {service} run, not one: `docker compose ps` shows them")
-    seen = json.loads(_docker("inspect", "--type", "container", told[0], within_s=_ASK_WITHIN_S))[0]
+    running = sorted(containers([service], running=True))
+    if len(running) != 1:
+        raise ComposeError(f"{len(running)} containers of {service} run, not one: `docker compose ps` shows them")
+    seen = json.loads(_docker("inspect", "--type", "container", running[0], within_s=_ASK_WITHIN_S))[0]
     published = [int(one["HostPort"]) for one in seen["NetworkSettings"]["Ports"].get(f"{port}/tcp") or ()]
     if address[1] not in published:
         raise ComposeError(f"{service} was restarted: it is at port {published or 'none'} now, not at {address[1]}")

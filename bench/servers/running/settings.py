@@ -114,9 +114,9 @@ def load_settings(path: Path = Path("lockbench.toml"), environment: Mapping[str,
     servers = tree.setdefault("servers", {})
     if isinstance(servers, dict):
         for name in _named_in(environment):
-            told = {field: environment.get(variable(name, field)) for field in _LAID_OVER}
-            if any(told.values()) and isinstance(servers.setdefault(name, {}), dict):
-                _lay_over(name, {field: value for field, value in told.items() if value}, servers[name])
+            given = {field: environment.get(variable(name, field)) for field in _LAID_OVER}
+            if any(given.values()) and isinstance(servers.setdefault(name, {}), dict):
+                _lay_over(name, {field: value for field, value in given.items() if value}, servers[name])
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as wrong:
@@ -140,22 +140,22 @@ def variable(server_set: str, field: str) -> str:
     return f"LOCKBENCH_{server_set.upper()}_{field.upper()}"
 
 
-def _lay_over(server_set: str, told: Mapping[str, str], mine: dict[str, Any]) -> None:
+def _lay_over(server_set: str, given: Mapping[str, str], mine: dict[str, Any]) -> None:
     """The environment wins: a URL over the file's source, a source over the file's URL, and both over its port.
 
     Raises SettingsError where the two of the environment contradict each other.
     """
-    source = told.get("source")
-    if "url" in told:
+    source = given.get("source")
+    if "url" in given:
         if source in _STARTED:
             url, beside = variable(server_set, "url"), variable(server_set, "source")
             raise SettingsError(f"{beside} is {source!r}, and {url} names servers of your own: unset one of them")
         mine.pop("source", None)
     if source in _STARTED:
         mine.pop("url", None)
-    if "url" in told or source in ("compose", "url"):
+    if "url" in given or source in ("compose", "url"):
         mine.pop("first_port", None)
-    mine.update(told)
+    mine.update(given)
 
 
 def endpoint_from_url(

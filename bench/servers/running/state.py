@@ -105,7 +105,7 @@ class HomeUnusable(LockbenchError):
 
 
 @contextmanager
-def home_told(home: Path) -> Iterator[None]:
+def home_named(home: Path) -> Iterator[None]:
     """Turn what the operating system refuses in the home folder into HomeUnusable."""
     try:
         yield
@@ -126,7 +126,7 @@ def exclusive(home: Path, what: str) -> Iterator[None]:
     Raises HomeUnusable; HomeBusy at once when someone else holds it: two campaigns on one machine would measure each
     other.
     """
-    with home_told(home):
+    with home_named(home):
         home.mkdir(parents=True, exist_ok=True)
         opened = (home / f"{what}.lock").open("w")
     with opened as held:

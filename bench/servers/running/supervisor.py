@@ -20,11 +20,11 @@ from bench.servers.running.accounts import closed_to, hand_over, make_way, remed
 from bench.servers.running.ports import claim_ports, free_ports
 from bench.servers.running.readiness import until_ready
 from bench.servers.running.settings import Settings, endpoint_from_url, load_settings, variable
-from bench.servers.running.state import NodeState, RunningSet, StateFile, exclusive, home_told
+from bench.servers.running.state import NodeState, RunningSet, StateFile, exclusive, home_named
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
 
 _STOP_WITHIN_S = 15.0
-_TOLD_MOST = 300  # characters of a stranger's words: a web server answers with a whole page
+_SHOWN_MOST = 300  # characters of a stranger's words: a web server answers with a whole page
 # Debian 12's docker-compose is version 1, another program that `docker compose` does not find.
 _COMPOSE_INSTALL = "sudo apt-get install docker.io docker-compose-v2 (Ubuntu) or docker.io docker-compose (Debian 13)"
 _SOURCES_ASKED = ("url", "compose", "native")
@@ -65,7 +65,7 @@ class Supervisor:
     """All servers of one home folder (`.lockbench`). Every method leaves the folder's records true at every instant."""
 
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
-        self.home = Path(os.path.realpath(home))  # unlike `resolve`, this lets a link to itself be told later
+        self.home = Path(os.path.realpath(home))  # unlike `resolve`, this lets a link to itself be reported later
         self.settings = settings or Settings()
         self._launches: dict[tuple[str, str], Launch] = {}  # as started by this object, by names of set and node
 
@@ -73,7 +73,7 @@ class Supervisor:
     def default(cls) -> "Supervisor":
         """The home of the current folder (or LOCKBENCH_HOME) with its lockbench.toml."""
         home = Path(os.environ.get("LOCKBENCH_HOME") or ".lockbench")
-        with home_told(home):
+        with home_named(home):
             if home.exists() and not home.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
         return cls(home, load_settings())
@@ -145,7 +145,7 @@ class Supervisor:
             return {spec.name: running[spec.name] for spec in specs}
 
     def _served_by(self, spec: ServerSpec) -> str:
-        """Where the set will come from; what can be told wrong without asking anybody is told here."""
+        """Where the set will come from; what can be found wrong without asking anybody is reported here."""
         source = self.source(spec)
         if isinstance(source, Missing):
             raise _needs(spec, source)
@@ -324,8 +324,8 @@ class Supervisor:
         try:
             return spec.identify(self._foreign_endpoint(spec).at(((state.node.host, state.node.port),)))
         except (OSError, RuntimeError) as refused:
-            told = " ".join(str(refused).split())[:_TOLD_MOST]
-            raise WrongServer(f"{state.node.name} does not answer as {spec.title} does: {told}") from refused
+            why = " ".join(str(refused).split())[:_SHOWN_MOST]
+            raise WrongServer(f"{state.node.name} does not answer as {spec.title} does: {why}") from refused
 
     def _running(self, spec: ServerSpec, source: str, states: tuple[NodeState, ...]) -> RunningSet:
         if source == "url":
