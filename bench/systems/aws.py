@@ -1,4 +1,4 @@
-"""Clients of AWS's APIs that know only what they are told: no variable and no file of the surroundings reaches them."""
+"""Clients of AWS's APIs that know only what they are given: no variable and no file around them reaches them."""
 
 import os
 from collections.abc import Iterator

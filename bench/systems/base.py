@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 
 class Fate:
-    """What the client knows of a grant, shared by all its renewals. A loss that was told once is final.
+    """What the client knows of a grant, shared by all its renewals. A loss that was reported once is final.
 
     Every grant has one, so it is made in the measured call: defaults of the class cost 0.1 µs there, an __init__ 0.3.
     """
@@ -113,8 +113,8 @@ class Capabilities:
 
     def texts(self) -> dict[str, str]:
         """Every field as text, for a record: "" where there is none, several values joined by commas."""
-        told = {one.name: getattr(self, one.name) for one in fields(self)}
-        joined = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        joined = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return {name: "" if value is None else str(value) for name, value in joined.items()}
 
 
@@ -250,8 +250,8 @@ class LockClient(ABC):
     def lost(self, grant: Grant) -> str | None:
         """Why this client already knows, without asking, that the grant is gone; None while it has no reason to.
 
-        Final: once a reason was told, or a renewal or release said so, every later look tells one too. May be called
-        from any thread at any time, also while another call of this client is under way.
+        Final: once a reason was reported, or a renewal or release said so, every later look gives one too. May be
+        called from any thread at any time, also while another call of this client is under way.
         """
         fate = grant.fate
         if fate.gone is None:
@@ -298,7 +298,7 @@ class LockClient(ABC):
         raise NotImplementedError(f"{type(self).__name__} sets _begun")
 
     def _clean_up(self, grant: Grant | Refusal | None = None) -> None:
-        """What of an acquire was begun, or granted, and not told to the caller."""
+        """What of an acquire was begun, or granted, and not reported to the caller."""
         if self._begun is not None:
             self._abandon(*self._begun)
             self._begun = None

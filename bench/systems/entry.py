@@ -39,7 +39,7 @@ class BrokenSystem(LockbenchError):
 class Look:
     """Colour, marker and line of one system in every figure; `hollow` markers are filled with white.
 
-    The bench's own colours are those of Okabe and Ito (Color Universal Design, 2008), told apart under all common
+    The bench's own colours are those of Okabe and Ito (Color Universal Design, 2008), distinguishable under all common
     colour-vision deficiencies. A durable sibling has its system's colour, with a dashed line and hollow markers.
     """
 

@@ -1,10 +1,10 @@
-"""Who answers at an address, as a client of the system is told: for servers that lockbench did not start."""
+"""Who answers at an address, as a client of the system sees it: for servers that lockbench did not start."""
 
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, LockClient
 
 
-def told_to(client_class: type[LockClient], endpoint: Endpoint) -> str:
+def seen_by(client_class: type[LockClient], endpoint: Endpoint) -> str:
     """Version and identity, after a whole session was opened. Raises ConnectionError or RuntimeError, with the address.
 
     Nothing but an answer in the system's own protocol counts: a port that is open, or that another server answers on,

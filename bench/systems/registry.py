@@ -2,7 +2,7 @@
 
 A package declares its systems by an entry point in the group `lockbench.systems` whose value is a tuple of `System`,
 like the ENTRIES of the folders here. They are looked for only when a name is asked for that is none of the bench's own,
-or when all systems are listed; what is broken is told once, by the name of its package, and left out.
+or when all systems are listed; what is broken is reported once, by the name of its package, and left out.
 """
 
 import logging
@@ -105,10 +105,10 @@ def _outside() -> _Outside:
 
 
 def _declared(point: "EntryPoint", package: str) -> Iterable[System]:
-    told = carefully(point.load, f"importing {point.value} of package {package}")
-    if not isinstance(told, tuple) or not told or not all(isinstance(entry, System) for entry in told):
+    declared = carefully(point.load, f"importing {point.value} of package {package}")
+    if not isinstance(declared, tuple) or not declared or not all(isinstance(entry, System) for entry in declared):
         raise BrokenSystem("its value must be a tuple of bench.systems.entry.System")
-    return told
+    return declared
 
 
 def _check(entry: System, known: Mapping[str, System]) -> None:

@@ -24,7 +24,7 @@ class ClientMisuse(RuntimeError):
 
 
 class SoleUse:
-    """Lets no second user in. Nobody waits for it: the second user is told at once.
+    """Lets no second user in. Nobody waits for it: the second user is refused at once.
 
     Looked at, begun and ended by plain reads and assignments. A call in between would not do, nor a `with`: other
     threads run, and a signal's handler may raise, on entry to a function and after a call into C. Two users would be

@@ -1,4 +1,4 @@
-"""The DynamoDB API through boto3: one shared client a process, no retries, and three kinds of failure told apart."""
+"""The DynamoDB API through boto3: one shared client a process, no retries, and three kinds of failure kept apart."""
 
 import os
 import threading

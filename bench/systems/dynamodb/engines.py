@@ -30,8 +30,8 @@ require(folder)().listen(Number(port), host, () => console.log(`dynalite listens
 
 def find() -> Found | Missing:
     """DynamoDB Local where LOCKBENCH_DYNAMODB_LOCAL_DIR names its folder, else dynalite."""
-    told = os.environ.get(FOLDER_VARIABLE)
-    return _find_dynamodb_local(Path(told).resolve()) if told else _find_dynalite()
+    folder = os.environ.get(FOLDER_VARIABLE)
+    return _find_dynamodb_local(Path(folder).resolve()) if folder else _find_dynalite()
 
 
 def launch(node: Node, found: Found) -> Launch:
@@ -95,8 +95,8 @@ def _program(name: str) -> str | None:
 
 
 def _node_major(node: str) -> int:
-    told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
-    match = re.match(r"v(\d+)\.", told)
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    match = re.match(r"v(\d+)\.", version)
     return int(match[1]) if match else 0
 
 

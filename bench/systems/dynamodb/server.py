@@ -14,7 +14,7 @@ from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.dynamodb import clock, engines, tables, upkeep, view
 from bench.systems.dynamodb.calls import NoAnswer, NotDone, shared_client
 from bench.systems.dynamodb.lock import DynamoDBLock
-from bench.systems.identity import told_to
+from bench.systems.identity import seen_by
 
 _CALL_TIMEOUT_MS = 5_000
 
@@ -72,7 +72,7 @@ class DynamoDBServers(ServerSpec):
             raise NotReady(str(failed)) from failed
 
     def identify(self, endpoint: Endpoint) -> str:
-        return told_to(DynamoDBLock, endpoint)
+        return seen_by(DynamoDBLock, endpoint)
 
     def tell_time(self, node: Node, log_path: Path) -> ToldTime:
         return clock.tell(node)

@@ -23,10 +23,10 @@ def pending_tables(client: "DynamoDBClient") -> list[str]:
     pending = []
     for table in (LOCKS, IDENTITY):
         try:
-            told = call(client.describe_table, TableName=table)
-            if "Table" not in told:
+            answer = call(client.describe_table, TableName=table)
+            if "Table" not in answer:
                 raise NotDone("what answers there does not speak the DynamoDB API", "not DynamoDB")
-            active = told["Table"]["TableStatus"] == "ACTIVE"
+            active = answer["Table"]["TableStatus"] == "ACTIVE"
         except NotDone as refused:
             if refused.code != "ResourceNotFoundException":
                 raise

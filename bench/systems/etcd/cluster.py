@@ -168,5 +168,5 @@ def _time_is_up(failed: Any) -> bool:
     """Did the stream end at our own deadline? It travels with the request, so the member may be the first to act on it,
     and etcd 3.4 tells it in these words under a code of its own."""
     code = failed.code()
-    told = code is grpc.StatusCode.UNKNOWN and failed.details() == "context deadline exceeded"
-    return told or code is grpc.StatusCode.DEADLINE_EXCEEDED
+    reported = code is grpc.StatusCode.UNKNOWN and failed.details() == "context deadline exceeded"
+    return reported or code is grpc.StatusCode.DEADLINE_EXCEEDED

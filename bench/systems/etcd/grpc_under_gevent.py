@@ -1,8 +1,8 @@
 """Makes gRPC wait in gevent's way, where gevent has taken over this process; a no-op everywhere else.
 
-gRPC waits in C. Unless told of gevent, each call blocks the whole event loop: greenlets then run one after another, and
-the latencies look better than they are. Once told, each wait for an answer occupies one thread of gevent's pool, whose
-default of ten is a deadlock as soon as ten clients wait for a lock and no thread is left for the holder's release.
+gRPC waits in C. Unless it knows of gevent, each call blocks the whole event loop: greenlets then run one after another,
+and the latencies look better than they are. Once it does, each wait for an answer occupies one thread of gevent's pool,
+whose default of ten is a deadlock as soon as ten clients wait for a lock and no thread is left for the release.
 
 gevent itself is never imported here: when nobody has done so, there is nothing to do.
 """

@@ -11,14 +11,14 @@ _ANSWER_WITHIN_S = 2.0
 
 def find(nodes: Sequence[Node], quorum: int) -> str:
     """The member that a majority names. One alone proves nothing: a leader that was cut off still names itself."""
-    told: dict[str, Status] = {}
+    statuses: dict[str, Status] = {}
     for node in nodes:
         try:
-            told[node.name] = Gateway(Endpoint(((node.host, node.port),)), _ANSWER_WITHIN_S).status()
+            statuses[node.name] = Gateway(Endpoint(((node.host, node.port),)), _ANSWER_WITHIN_S).status()
         except NoAnswer:
             continue
-    for name, status in told.items():
-        votes = sum(other.leader_id == status.member_id for other in told.values())
+    for name, status in statuses.items():
+        votes = sum(other.leader_id == status.member_id for other in statuses.values())
         if status.leader_id == status.member_id and votes >= quorum:
             return name
-    raise NotReady(f"no leader that {quorum} members name: {told}")
+    raise NotReady(f"no leader that {quorum} members name: {statuses}")

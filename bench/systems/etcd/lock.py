@@ -32,7 +32,7 @@ class EtcdLock(ApartClient):
     """One session, which is one lease, for all grants of this client. A lost session is replaced by the next acquire.
 
     Whenever this client cannot find out whether a key of its own is left, it stops keeping the lease alive: what may be
-    left is then gone within the TTL, and every grant of the session is told `lost`.
+    left is then gone within the TTL, and every grant of the session is reported as `lost`.
     """
 
     capabilities = Capabilities(
@@ -130,7 +130,7 @@ class EtcdLock(ApartClient):
         return RELEASED if deleted else Refusal(Outcome.LOST, turn.why_gone())
 
     def _lost(self, grant: Grant) -> str | None:
-        """The session's deadline decides, which each keepalive moves, and what the keepalive was told."""
+        """The session's deadline decides, which each keepalive moves, and how the keepalive was answered."""
         turn: Turn = grant.handle
         return turn.session.ended()
 

@@ -18,7 +18,7 @@ from bench.systems.etcd import leader, upkeep, view
 from bench.systems.etcd.gateway import Gateway, NoAnswer
 from bench.systems.etcd.identity import Topology, peer_url
 from bench.systems.http_date import SECOND_NS, date_header
-from bench.systems.identity import told_to
+from bench.systems.identity import seen_by
 
 # etcd raises every lease to ceil(1.5 x election timeout) seconds (server.go, minTTL), so 650 ms is nearly the longest
 # election timeout that still lets a lease last 1 s. 13 heartbeats fit in it: a machine that stalls for half a second
@@ -103,7 +103,7 @@ class EtcdServers(ServerSpec):
         # Not before it is needed: it imports gRPC, which has to wait for gevent.
         from bench.systems.etcd.lock import EtcdLock
 
-        return told_to(EtcdLock, endpoint)
+        return seen_by(EtcdLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:
         """One leader for all, and each member serves a read that a majority has confirmed."""
@@ -166,7 +166,7 @@ def _flags(node: Node, topology: Topology) -> tuple[str, ...]:
 
 
 def _architecture() -> Mapping[str, str]:
-    """etcd 3.4 runs on 64-bit ARM only when told that its maker does not support that."""
+    """etcd 3.4 runs on 64-bit ARM only when its variable says that its maker does not support that."""
     return {"ETCD_UNSUPPORTED_ARCH": "arm64"} if platform.machine() in ("aarch64", "arm64") else {}
 
 

@@ -22,7 +22,7 @@ class Session:
         self._clock = options.clock
         self.lease_id: int = granted.ID
         # What the caller asked for, if etcd gave more (whole seconds, and no less than its election timeout allows):
-        # who asked for 1 500 ms is told after 1 500 ms, and etcd's rest only delays the next holder.
+        # who asked for 1 500 ms is notified after 1 500 ms, and etcd's rest only delays the next holder.
         self.ttl_ms: int = min(options.ttl_ms, granted.TTL * 1000)
         # Counted from the sending: etcd starts the lease later than that, so this client gives up before etcd does.
         self.deadline_ns: int = sent_ns + self.ttl_ms * NS_PER_MS

@@ -37,15 +37,15 @@ def read(endpoint: Endpoint) -> Mapping[str, float]:
 
 
 def _member(samples: Mapping[str, float]) -> Mapping[str, float]:
-    told: dict[str, float] = {}
+    view: dict[str, float] = {}
     if sent := _matching(samples, "grpc_server_msg_received_total{"):
-        told["requests"] = sum(sent)
+        view["requests"] = sum(sent)
     for name, (series, labels) in _HISTOGRAMS.items():
         counts = _matching(samples, f"{series}_count{labels}")
         if counts:
-            told[f"{name}_calls"] = sum(counts)
-            told[f"{name}_us"] = sum(_matching(samples, f"{series}_sum{labels}")) * _US_PER_S
-    return told
+            view[f"{name}_calls"] = sum(counts)
+            view[f"{name}_us"] = sum(_matching(samples, f"{series}_sum{labels}")) * _US_PER_S
+    return view
 
 
 def _matching(samples: Mapping[str, float], series: str) -> list[float]:

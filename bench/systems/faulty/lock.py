@@ -102,7 +102,7 @@ class FaultyLock(MemoryLock):
             return self._refused(answer, key, owner, ttl_ms)
         answer = replace(answer, ttl_ms=ttl_ms, deadline_ns=self._deadline_ns(ttl_ms))
         if self.clock.monotonic_ns() >= (answer.deadline_ns or 0) and not self._has("late-grant"):
-            # Granted, and already over when the reply came: whoever was told "acquired" now would act without a lease.
+            # Granted, and already over when the reply came: whoever got "acquired" now would act without a lease.
             self._store.release(key, owner, self.clock.monotonic_ns())
             return Refusal(Outcome.TIMEOUT, "the grant took longer than its own lease")
         return answer

@@ -8,10 +8,10 @@ from bench.systems.postgres_row.statements import COMMIT, TELLING
 from bench.systems.postgres_row.transaction import LIMIT_MS_MAX, NotHeld, RowTransaction, telling
 
 # MATERIALIZED keeps the two steps apart: the number is locked first, and only then is the token drawn. The statement is
-# a transaction of its own, so a token that moved the sequence's log is on disk before this client is told of it.
+# a transaction of its own, so a token that moved the sequence's log is on disk before this client hears of it.
 _TAKEN = "WITH held AS MATERIALIZED (SELECT {taking} AS took) SELECT nextval('lockbench.fence') FROM held{only}"
 # The two halves of the number, as pg_locks shows it: of this session, in this database. Here and in what lets go, names
-# are told with their schema: a holder may have set another search_path.
+# are named with their schema: a holder may have set another search_path.
 _HELD = """SELECT FROM pg_catalog.pg_locks
     WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock' AND objsubid = 1
     AND pid = pg_catalog.pg_backend_pid()

@@ -23,7 +23,7 @@ def connect(
 
     A client whose cable is pulled says no goodbye. Both ends therefore probe an idle connection and give it up after
     about one TTL (the system's own default is two hours), and the server looks after clients that wait in its queue.
-    The client gives up one probe earlier: by the time that the row can be another's, it has been told.
+    The client gives up one probe earlier: by the time that the row can be another's, it has been notified.
     """
     if instead_of is not None:
         instead_of.close()
@@ -68,7 +68,7 @@ def _make_ready(session: Session, statements: Mapping[bytes, bytes], within_s: f
 
 
 def server_settings(options: ClientOptions) -> dict[str, int | str]:
-    """What the server is told about this session: how it finds a dead peer, and the bound of one statement."""
+    """What the server learns about this session: how it finds a dead peer, and the bound of one statement."""
     probes = _probes(options.ttl_ms)
     # A lease of a sort: the server ends a holder that has said nothing for a TTL, by its own clock.
     idle = options.variant.get("idle_timeout", "off")

@@ -75,9 +75,9 @@ class PostgresServers(ServerSpec):
             return Missing(f"an account named {ACCOUNT} (PostgreSQL refuses to run as root)", install)
         best: tuple[int, str, Path] | None = None
         for folder in _folders():
-            told = _version(folder)
-            if told is not None and (best is None or told[0] > best[0]):
-                best = (*told, folder)
+            version = _version(folder)
+            if version is not None and (best is None or version[0] > best[0]):
+                best = (*version, folder)
         if best is None or best[0] < VERSION_OLDEST:
             older = "" if best is None else f" (found {best[1]} in {best[2]})"
             return Missing(f"PostgreSQL {VERSION_OLDEST} or newer, server programs included{older}", install)
@@ -235,10 +235,10 @@ def _wait_for_orphans(node: Node) -> None:
 
 
 def _folders() -> Iterator[Path]:
-    """Where server programs may be: as told, else Debian's versions, what is in the path, this environment's."""
-    told = os.environ.get(PostgresServers.program_variable)
-    if told:
-        yield Path(told)
+    """Where server programs may be: as named, else Debian's versions, what is in the path, this environment's."""
+    named = os.environ.get(PostgresServers.program_variable)
+    if named:
+        yield Path(named)
         return
     yield from Path("/usr/lib/postgresql").glob("*/bin")
     on_path = shutil.which("postgres")

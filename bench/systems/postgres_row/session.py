@@ -84,7 +84,7 @@ class Session:
         self._turn = threading.Lock()
         # A second descriptor of the same socket, to wait on; libpq keeps its own. Both are closed together.
         self._socket = socket.socket(fileno=os.dup(connection.socket))
-        self._limit_s = -1.0  # of one wait, as the socket was told last
+        self._limit_s = -1.0  # of one wait, as the socket was last set
 
     @classmethod
     def open(
@@ -102,8 +102,8 @@ class Session:
         as was asked.
         """
         mark = uuid.uuid4().hex
-        told = as_options({**SETTINGS, **settings, "lockbench.session": mark})
-        named = {**_conninfo(endpoint), "application_name": application_name, "options": told, **parameters}
+        options = as_options({**SETTINGS, **settings, "lockbench.session": mark})
+        named = {**_conninfo(endpoint), "application_name": application_name, "options": options, **parameters}
         deadline = time.monotonic() + within_s
         with ambient.unheard():
             pg = pq.PGconn.connect_start(make_conninfo("", **named).encode())
@@ -153,7 +153,7 @@ class Session:
         pg = self._pg
         done = False
         # A signal's handler can raise between the taking of the turn and the block that gives it back. Nobody holds it
-        # then, and a session that cannot be told from a broken one is given up.
+        # then, and a session that looks like a broken one is given up.
         if not self._turn.acquire(timeout=within_s):
             self.close()
             raise SessionLost("a call of this session was interrupted")
@@ -277,7 +277,7 @@ class Session:
     def _await(self, deadline: float) -> None:
         """Until libpq has the next result, or the end of the stream. Raises TimeoutError.
 
-        The socket is told how long it may wait only where that is another time than it was told last: a reply that is
+        The socket is set to how long it may wait only where that differs from the last time: a reply that is
         whole costs no such call, one that comes in pieces does.
         """
         pg = self._pg
@@ -300,8 +300,8 @@ def as_options(settings: Mapping[str, str | int]) -> str:
 
 
 def _refusal(endpoint: Endpoint, message: str) -> ConnectionError:
-    told = f"PostgreSQL at {endpoint}: {message}"
-    return WrongEnd(f"{told}, so {_POOLER}") if _NO_OPTIONS in message else ConnectionError(told)
+    said = f"PostgreSQL at {endpoint}: {message}"
+    return WrongEnd(f"{said}, so {_POOLER}") if _NO_OPTIONS in message else ConnectionError(said)
 
 
 def _poll(pg: "PGconn") -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 _ROW = "SELECT key FROM lockbench.locks WHERE key = $1 FOR UPDATE"
 # Lifts the time limit of the wait once the row is ours, until the transaction ends: it must not cancel a COMMIT or a
-# renewal on a slow machine. And names the transaction, so that it can be told from a later one of the same session.
+# renewal on a slow machine. And names the transaction, so that it differs from a later one of the same session.
 _OURS = "set_config('statement_timeout', '0', true), pg_current_xact_id()"
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"

@@ -40,7 +40,7 @@ class RowTransaction:
         self.session = session
         self._call_timeout_ms = call_timeout_ms
         self._call_s = call_timeout_ms / 1000
-        self._limit_ms: int | None = call_timeout_ms  # what the server was told last: at its start, a call's time
+        self._limit_ms: int | None = call_timeout_ms  # what the server was last set to: at its start, a call's time
         self._proven_at = self._began_at = session.statements  # so many had been run when the lock was proven last
         self._id: bytes | None = None
 
@@ -127,7 +127,7 @@ class RowTransaction:
         """Tell the server, unless it knows."""
         if self._limit_ms != limit_ms:
             parameters = [str(each).encode() for each in limits_ms]
-            (told,) = self.session.call((b"limit", parameters), within_s=self._call_s)
-            if failed(told):
-                raise StatementFailed(told)
+            (reply,) = self.session.call((b"limit", parameters), within_s=self._call_s)
+            if failed(reply):
+                raise StatementFailed(reply)
             self._limit_ms = limit_ms

@@ -29,17 +29,17 @@ def read(endpoint: Endpoint, taken_by: str = _ROW_TAKEN) -> Mapping[str, float]:
     From PostgreSQL 18 on the flushes are in another view, and left out here. Raises ConnectionError.
     """
     session = Session.open(endpoint, _WITHIN_S, application_name="lockbench view")
-    told: dict[str, float] = {}
+    view: dict[str, float] = {}
     try:
         for calls, spent_ms in _rows(session, _CALLS + taken_by):
-            told |= {"execute_calls": float(calls or 0), "execute_us": float(spent_ms or 0) * _US_PER_MS}
+            view |= {"execute_calls": float(calls or 0), "execute_us": float(spent_ms or 0) * _US_PER_MS}
         for flushes, spent_ms, timed in _rows(session, _FLUSHES):
-            told["fsync_calls"] = float(flushes or 0)
+            view["fsync_calls"] = float(flushes or 0)
             if timed == "on":
-                told["fsync_us"] = float(spent_ms or 0) * _US_PER_MS
+                view["fsync_us"] = float(spent_ms or 0) * _US_PER_MS
     finally:
         session.close()
-    return told
+    return view
 
 
 def _rows(session: Session, query: str) -> list[tuple[str | None, ...]]:

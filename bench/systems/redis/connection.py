@@ -58,9 +58,9 @@ class Link:
         self._closed = False
 
     @property
-    def told(self) -> dict[str, str]:
+    def info(self) -> dict[str, str]:
         """What the server last said of itself (INFO)."""
-        return dict(self._session.told) if self._session is not None else {}
+        return dict(self._session.info) if self._session is not None else {}
 
     def is_open(self) -> bool:
         """Connected, nothing outstanding that could be taken for the next command's reply, and not being replaced.
@@ -71,7 +71,7 @@ class Link:
         if self._opening is not None or self._session is None:
             return False
         if self._in_doubt:
-            with suppress(RedisError):  # no reply yet, an error as a reply, or a lost connection: told apart below
+            with suppress(RedisError):  # no reply yet, an error as a reply, or a lost connection: sorted out below
                 self._read(0.0)
         elif not self._session.wire.stands():
             self.drop()
@@ -210,7 +210,7 @@ class Link:
         self.drop()
         self.connect()
         assert self._session is not None
-        run_id, version = self._session.run_id, products.version(self._session.told)
+        run_id, version = self._session.run_id, products.version(self._session.info)
         settings: dict[str, str] = {}
         for name in _DURABILITY:
             try:

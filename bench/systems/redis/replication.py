@@ -33,10 +33,10 @@ class Replicas:
     def in_step(self, replica: Node, primary: Node) -> int:
         """The replication offset up to which both have everything; NotReady while the replica is behind."""
         wanted = int(_replication(primary)["master_repl_offset"])
-        told = _replication(replica)
-        if told.get("master_link_status") != "up":
-            raise NotReady(f"{replica.name} has no link to {primary.name}: {told.get('master_link_status')}")
-        if (offset := int(told["slave_repl_offset"])) < wanted:
+        state = _replication(replica)
+        if state.get("master_link_status") != "up":
+            raise NotReady(f"{replica.name} has no link to {primary.name}: {state.get('master_link_status')}")
+        if (offset := int(state["slave_repl_offset"])) < wanted:
             raise NotReady(f"{replica.name} is at {offset}, {primary.name} at {wanted}")
         return offset
 

@@ -15,7 +15,7 @@ from redis.exceptions import InvalidResponse, RedisError
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, Replication, ServerSpec, ToldTime, WrongServer
 from bench.servers.url import EVERY_SECRET, UrlRules
-from bench.systems.identity import told_to
+from bench.systems.identity import seen_by
 from bench.systems.redis import clock, upkeep, view
 from bench.systems.redis.lock import RedisLock
 from bench.systems.redis.refusals import ErrorReply
@@ -55,8 +55,10 @@ class RedisServers(ServerSpec):
             said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
         except (OSError, subprocess.SubprocessError) as failure:
             return Missing(f"a redis-server that runs ({failure})", _INSTALL)
-        told = re.match(r"(\w+) server v=(\S+)", said)  # another product may answer to the name of redis-server
-        version = f"{told[1].lower()}-server {told[2]}" if told else f"redis-server, unknown version ({said.strip()})"
+        match = re.match(r"(\w+) server v=(\S+)", said)  # another product may answer to the name of redis-server
+        version = (
+            f"{match[1].lower()}-server {match[2]}" if match else f"redis-server, unknown version ({said.strip()})"
+        )
         return Found({"redis-server": path}, version)
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
@@ -93,7 +95,7 @@ class RedisServers(ServerSpec):
         return facts["run_id"]
 
     def identify(self, endpoint: Endpoint) -> str:
-        return told_to(RedisLock, endpoint)
+        return seen_by(RedisLock, endpoint)
 
     def configure(self, nodes: Sequence[Node], variant: Mapping[str, str]) -> None:
         """`{}`: nothing is kept. `{"durability": "always"}`: an append-only file with that `appendfsync` policy (also
@@ -161,9 +163,9 @@ class RedisServers(ServerSpec):
         if enabled == "1" and facts["aof_last_bgrewrite_status"] != "ok":
             raise NotReady(f"{node.name} could not write its append-only file in {node.directory}")
         for name, value in wanted.items():
-            told = self._ask(node, command("CONFIG", "GET", name))[0][1].decode()
-            if told != value:
-                raise NotReady(f"{node.name} has {name} {told!r} instead of {value!r}")
+            reported = self._ask(node, command("CONFIG", "GET", name))[0][1].decode()
+            if reported != value:
+                raise NotReady(f"{node.name} has {name} {reported!r} instead of {value!r}")
         if parse_info(self._ask(node, command("INFO", "server"))[0]).get("config_file"):  # a container may have none
             self._ask(node, command("CONFIG", "REWRITE"))
 

@@ -15,7 +15,7 @@ from bench.systems.redis.scripts import FREE, RENEW, TAKE, Script, command
 from bench.systems.redis.wire import Wire, new_wire, parse_info
 
 # What the scripts do, tried where nothing can come of it: in a script that may not write. The server looks for the
-# user's right first, so one who lacks it is told that (in two wordings), and others that this script may not write.
+# user's right first, so one who lacks it learns that (in two wordings), and others that this script may not write.
 # Servers before 7 do not know such scripts and refuse it: their users' rights show when they are used.
 _TRY = Script(
     """\
@@ -89,12 +89,12 @@ class Session:
 
     wire: Wire
     number: int  # this connection's, at the server
-    told: Mapping[str, str]  # INFO
+    info: Mapping[str, str]  # INFO
 
     @property
     def run_id(self) -> str:
         """The server's own, new with every start of it."""
-        return self.told.get("run_id", NOT_REPORTED)
+        return self.info.get("run_id", NOT_REPORTED)
 
     @classmethod
     def make(cls, endpoint: Endpoint, node: int, step_s: float, lost: Iterable[Lost], by_source: bool) -> Self:
@@ -137,6 +137,6 @@ class Session:
                 raise reply
         if not isinstance(info, bytes) or not isinstance(number, int):
             raise InvalidResponse(f"{address} does not greet as Redis does: {str(info)[:60]!r}")
-        told = parse_info(info)
-        refuse_eviction(told, address)
-        return cls(wire, number, told)
+        facts = parse_info(info)
+        refuse_eviction(facts, address)
+        return cls(wire, number, facts)

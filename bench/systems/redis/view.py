@@ -39,15 +39,15 @@ def _node(endpoint: Endpoint, host: str, port: int, acquires_by: str) -> Mapping
     except RedisError as failed:
         raise ConnectionError(f"redis at {host}:{port} does not tell its command statistics: {failed}") from failed
     # A client's request is one read of its socket, as long as it asks one thing at a time.
-    told = {} if sent is None else {"requests": float(sent)}
+    view = {} if sent is None else {"requests": float(sent)}
     for name in COMMANDS:
         line = statistics.get(f"cmdstat_{name}", "")  # calls=400,usec=765,... ; none before the first call
         numbers = dict(part.split("=", 1) for part in line.split(",") if "=" in part)
         if {"calls", "usec"} <= numbers.keys() and numbers["calls"] != "0":  # 0: refused at each call
-            told |= {f"{name}_calls": float(numbers["calls"]), f"{name}_us": float(numbers["usec"])}
-    if f"{acquires_by}_calls" in told:
-        told |= {"execute_calls": told[f"{acquires_by}_calls"], "execute_us": told[f"{acquires_by}_us"]}
-    return told | _buckets(histograms or [])
+            view |= {f"{name}_calls": float(numbers["calls"]), f"{name}_us": float(numbers["usec"])}
+    if f"{acquires_by}_calls" in view:
+        view |= {"execute_calls": view[f"{acquires_by}_calls"], "execute_us": view[f"{acquires_by}_us"]}
+    return view | _buckets(histograms or [])
 
 
 def _ask(wire: Wire, *words: str) -> Any:
@@ -66,8 +66,8 @@ def _buckets(reply: list[Any]) -> dict[str, float]:
     made a count for each bucket, and that of one left out is 0.
     """
     found: dict[str, float] = {}
-    for name, told in zip(reply[::2], reply[1::2], strict=True):
-        steps, so_far = told[3], 0
+    for name, counts in zip(reply[::2], reply[1::2], strict=True):
+        steps, so_far = counts[3], 0
         for limit_us, calls in zip(steps[::2], steps[1::2], strict=True):
             found[f"{name.decode()}_within_{limit_us}_us_calls"] = float(calls - so_far)
             so_far = calls

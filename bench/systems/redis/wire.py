@@ -116,7 +116,7 @@ class Wire(Protocol):
         """Wait this long for replies, unless a read says otherwise."""
 
     def stands(self) -> bool:
-        """Has neither side ended the connection, as far as this machine has been told?"""
+        """Has neither side ended the connection, as far as this machine knows?"""
 
     def disconnect(self) -> None: ...
 

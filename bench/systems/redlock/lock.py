@@ -121,7 +121,7 @@ class RedlockLock(LockClient):
         if len(kept) < self._quorum <= len(kept) + len(silent) + len(refused):
             outcome = Outcome.UNKNOWN if len(kept) + len(silent) >= self._quorum else Outcome.ERROR
             return Refusal(outcome, f"the old lease stands until its deadline{self._nodes.describe(answers)}")
-        # The holder is told that the lock is gone, so the rest of it must not stand in others' way for another TTL.
+        # The holder is notified that the lock is gone, so the rest of it must not stand in others' way for another TTL.
         self._undo(begin_free(grant.key, by_source=True) + bulk(grant.owner), kept + silent, ttl_ms)
         too_late = ", but only after the lease had run out" if len(kept) >= self._quorum else ""
         return Refusal(Outcome.LOST, f"{len(kept)} nodes still had it{too_late}")

@@ -114,19 +114,19 @@ class Nodes:
 
     def facts(self) -> ServerFacts:
         """Of all nodes: identities in node order, unlike settings side by side. Raises ConnectionError if all fail."""
-        told: list[ServerFacts] = []
+        found: list[ServerFacts] = []
         identities = []
         for link in self._links:
             try:
-                told.append(link.facts())
+                found.append(link.facts())
             except ConnectionError:
                 identities.append("not reached")
             else:
-                identities.append(told[-1].identity)
-        if not told:
+                identities.append(found[-1].identity)
+        if not found:
             raise ConnectionError(f"no node answers: {', '.join(link.address for link in self._links)}")
-        settings = {name: "/".join(sorted({each.durability[name] for each in told})) for name in told[0].durability}
-        versions = "/".join(sorted({each.version for each in told}))
+        settings = {name: "/".join(sorted({each.durability[name] for each in found})) for name in found[0].durability}
+        versions = "/".join(sorted({each.version for each in found}))
         return ServerFacts(versions, ",".join(identities), settings, len(self._links))
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class Nodes:
         if not link.end_open(self._left_s(until_ns)):
             return False
         try:
-            refuse_one_server({each.address: each.told for each in self._links if each.told})
+            refuse_one_server({each.address: each.info for each in self._links if each.info})
         except UnfitServer:
             link.drop()
             raise

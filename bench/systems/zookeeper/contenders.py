@@ -208,5 +208,5 @@ class Contenders:
 
 def outcome_of(failure: KazooException) -> Refusal:
     """Of a renewal or a release: what the server answered is known, and the rest is not."""
-    told = {SessionExpiredError: Outcome.LOST, NoAuthError: Outcome.ERROR}
-    return Refusal(told.get(type(failure), Outcome.UNKNOWN), repr(failure))
+    outcomes = {SessionExpiredError: Outcome.LOST, NoAuthError: Outcome.ERROR}
+    return Refusal(outcomes.get(type(failure), Outcome.UNKNOWN), repr(failure))

@@ -18,7 +18,7 @@ def read_facts(session: Session, timeout_s: float) -> ServerFacts:
 
     A foreign ensemble may allow only `srvr`; what it does not report is "not reported", never a guess.
     """
-    srvr, conf, mntr = (_told(session.address, word, timeout_s, session.encrypt) for word in ("srvr", "conf", "mntr"))
+    srvr, conf, mntr = (_answer(session.address, word, timeout_s, session.encrypt) for word in ("srvr", "conf", "mntr"))
     members = _members(session)
     # No command shows forceSync. The server counts the fsyncs of its log, and with forceSync=no it does none.
     synced = mntr.get("zk_cnt_fsynctime")
@@ -35,7 +35,7 @@ def read_facts(session: Session, timeout_s: float) -> ServerFacts:
     )
 
 
-def _told(address: tuple[str, int], word: str, timeout_s: float, encrypt: ssl.SSLContext | None) -> Mapping[str, str]:
+def _answer(address: tuple[str, int], word: str, timeout_s: float, encrypt: ssl.SSLContext | None) -> Mapping[str, str]:
     try:
         return fields(ask(*address, word, timeout_s, encrypt))
     except NotAllowed:
@@ -43,7 +43,7 @@ def _told(address: tuple[str, int], word: str, timeout_s: float, encrypt: ssl.SS
 
 
 def _members(session: Session) -> list[str]:
-    """All servers with their peer addresses, as `server.1=…`; none where this is not told, or no ensemble."""
+    """All servers with their peer addresses, as `server.1=…`; none where this is not reported, or no ensemble."""
     try:
         data, _ = session.ask(lambda: session.kazoo.get_async(_CONFIG))
     except KazooException:

@@ -20,7 +20,7 @@ def ask(host: str, port: int, word: str, timeout_s: float, encrypt: ssl.SSLConte
     """The text a server answers to `word` (`conf`, `srvr`, `mntr`), over TLS where `encrypt` says how.
 
     Raises OSError when the server cannot be reached, NotAllowed when it refuses the word, and Unanswered while it has
-    no quorum. Both refusals are ordinary text on the wire, so they are told apart here and nowhere else.
+    no quorum. Both refusals are ordinary text on the wire, so they are distinguished here and nowhere else.
     """
     with ExitStack() as opened:
         connection = opened.enter_context(socket.create_connection((host, port), timeout_s))

@@ -13,10 +13,10 @@ def find(nodes: Sequence[Node], quorum: int) -> str:
     modes: dict[str, str] = {}
     for node in nodes:
         try:
-            told = four_letter.fields(four_letter.ask(node.host, node.port, "srvr", _ANSWER_WITHIN_S))
+            state = four_letter.fields(four_letter.ask(node.host, node.port, "srvr", _ANSWER_WITHIN_S))
         except (OSError, four_letter.Unanswered):
             continue
-        modes[node.name] = told.get("Mode", "")
+        modes[node.name] = state.get("Mode", "")
     leaders = [name for name, mode in modes.items() if mode == "leader"]
     followers = sum(mode == "follower" for mode in modes.values())
     if len(leaders) != 1 or followers < quorum - 1:

@@ -96,8 +96,8 @@ class ZooKeeperLock(LockClient):
                     names = self._contenders.wait_behind(place, ahead, left_s)
         except SessionExpiredError as ended:
             return Refusal(Outcome.LOST, f"the session ended, and our place in the queue with it: {ended!r}")
-        except Refused as told:
-            return Refusal(Outcome.ERROR, str(told))
+        except Refused as refused:
+            return Refusal(Outcome.ERROR, str(refused))
         except KazooException as failure:
             return self._refuse(parent, prefix, name, Outcome.ERROR, repr(failure))
         # Nobody before us is not enough: the queue may have been read through a new session, after ours and our node.

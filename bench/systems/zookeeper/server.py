@@ -12,7 +12,7 @@ import psutil
 from bench.servers.endpoint import Endpoint
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.surroundings import READ_BY_JAVA, environment_without
-from bench.systems.identity import told_to
+from bench.systems.identity import seen_by
 from bench.systems.zookeeper import clock, leader, link, upkeep, view
 from bench.systems.zookeeper.four_letter import NotAllowed, Unanswered, ask, fields
 from bench.systems.zookeeper.lock import ZooKeeperLock
@@ -158,7 +158,7 @@ class ZooKeeperServers(ServerSpec):
         return f"myid={conf['serverId']} dataDir={conf['dataDir']}"
 
     def identify(self, endpoint: Endpoint) -> str:
-        return told_to(ZooKeeperLock, endpoint)
+        return seen_by(ZooKeeperLock, endpoint)
 
     def settle(self, nodes: Sequence[Node]) -> None:
         """One leader with every other node in step with it: a late follower would change the numbers half-way."""
@@ -211,8 +211,8 @@ def _release(jars: Path) -> str | None:
 
 def _folder(conf: Mapping[str, str], pid: int) -> Path:
     """The folder that process `pid` works in, whatever its name is made of."""
-    told = Path(conf["dataDir"].replace("/proc/self/", f"/proc/{pid}/", 1)).resolve()
-    return told.parent if told.name.startswith("version-") else told
+    folder = Path(conf["dataDir"].replace("/proc/self/", f"/proc/{pid}/", 1)).resolve()
+    return folder.parent if folder.name.startswith("version-") else folder
 
 
 def _check_ours(node: Node, pid: int, conf: Mapping[str, str]) -> None:

@@ -120,7 +120,7 @@ class Session:
         atexit.unregister(handler.stop)  # which would wait for the same threads, when the program ends
 
     def _end(self) -> None:
-        # What can fail is kazoo's wait for its own connection thread, and there is nobody left to be told.
+        # What can fail is kazoo's wait for its own connection thread, and there is nobody left to notify.
         with suppress(KazooException, OSError):
             self.kazoo.stop()
             self.kazoo.close()

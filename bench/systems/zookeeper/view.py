@@ -37,12 +37,12 @@ def read(endpoint: Endpoint) -> Mapping[str, float]:
     encrypt = client_context(endpoint)
     for host, port in endpoint.addresses:
         try:
-            told = fields(ask(host, port, "mntr", _WITHIN_S, encrypt))
+            counters = fields(ask(host, port, "mntr", _WITHIN_S, encrypt))
         except NotAllowed:
             continue
         except (OSError, Unanswered) as silence:
             raise ConnectionError(f"ZooKeeper at {host}:{port} does not answer mntr: {silence}") from silence
         for name, (counter, factor) in _COUNTERS.items():
-            if counter in told:
-                total[name] = total.get(name, 0.0) + float(told[counter]) * factor
+            if counter in counters:
+                total[name] = total.get(name, 0.0) + float(counters[counter]) * factor
     return total
