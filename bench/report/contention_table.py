@@ -21,15 +21,15 @@ _EXPLANATION = (
 )
 _WAITING = "Waiting beside a fair queue"
 _WAITING_EXPLANATION = (
-    "The queue wait ends when the holder's release is answered; the hand-off follows, until the next client has its "
-    "grant. A fair queue with the same hold, release and hand-off has a known wait: (n − 1) services in a closed loop, "
-    "less the think time; Lindley's recursion over the run's own arrivals in an open one. A ratio of 1 is as fair as a "
-    "queue can be."
+    "The queue wait ends when the holder's release is answered; then comes the hand-off, until the next client has its "
+    "grant. The wait of a fair queue with the same hold, release and hand-off is known: (n − 1) services less think "
+    "time in a closed loop, Lindley's recursion over the run's own arrivals in an open one. A ratio of 1 is as fair as "
+    "a queue can be."
 )
 _FAIRNESS = "Fairness"
 _FAIRNESS_EXPLANATION = (
-    "A grant overtakes when a client that had asked at least one grant earlier still waits. Jain's index is 1 where "
-    "all clients got as many grants. The wait by time is the wait that a moment of waiting belongs to: long waits "
+    "A grant overtakes if a client that asked at least one grant earlier still waits. Jain's index is 1 if all clients "
+    "got equally many grants. The wait by time is the wait that a random moment of waiting belongs to, so long waits "
     "weigh more."
 )
 
@@ -40,12 +40,12 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]
-    told = [
+    waiting = [
         row for row in shared if any(run.metrics.get(name) is not None for run in row.cell.used for name in CONTENTION)
     ]
-    if told:
-        found += [Heading(_WAITING), Paragraph(_WAITING_EXPLANATION), Table(_WAITING_COLUMNS, told)]
-        found += [Heading(_FAIRNESS), Paragraph(_FAIRNESS_EXPLANATION), Table(_FAIRNESS_COLUMNS, told)]
+    if waiting:
+        found += [Heading(_WAITING), Paragraph(_WAITING_EXPLANATION), Table(_WAITING_COLUMNS, waiting)]
+        found += [Heading(_FAIRNESS), Paragraph(_FAIRNESS_EXPLANATION), Table(_FAIRNESS_COLUMNS, waiting)]
     return tuple(found)
 
 
