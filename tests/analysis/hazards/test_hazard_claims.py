@@ -112,7 +112,7 @@ def test_redlock_is_not_safe_under_pauses_fence_or_not() -> None:
         ("C21", "zookeeper", [two_holders(False), two_holders(True)], HOLDS, "95 % confidence; without it 1 of"),
         ("C22", "etcd", [pause(fence=True, overlap_ms=9.0, accepted=1)], FAILS, "fence on: 1 of 1"),
         ("C22", "etcd", [two_holders(False)], NOT_TESTABLE, "no late write met a fence"),
-        ("C23", "postgres-row", [pause(), pause(fence=True)], HOLDS, "fence or not; no TTL"),
+        ("C23", "postgres-row", [pause(), pause(fence=True)], HOLDS, "with or without a fence; no TTL"),
         ("C24", "dynamodb", [two_holders(True)], CONDITION, "on an emulator of the API"),
     ],
 )

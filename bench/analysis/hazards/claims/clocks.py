@@ -124,7 +124,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
     whose = "servers' clocks" if every[0].capability_ms("nodes") > 1 else "the server's clock"
     outside = _outside(servers.outside + client.outside + crashed.outside)
     if outside:
-        found, rows = f"two holders {servers.shown.words}", (*servers.judged, *client.judged, *crashed.judged)
+        found, rows = f"two holders in {servers.shown.words}", (*servers.judged, *client.judged, *crashed.judged)
         yield judged(claim, Verdict.FAILS, outside, rows, found=found)
         return
     if not servers.rows:
@@ -156,7 +156,7 @@ def not_sensitive(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         verdict, why = Verdict.CONDITION, f"while the holder is alive: {why}"
     else:
         verdict = Verdict.HOLDS
-    found = joined(f"two holders {servers.shown.words}", f"blocked {blocked.words}" if crashes else "")
+    found = joined(f"two holders in {servers.shown.words}", f"blocked in {blocked.words}" if crashes else "")
     noughts = [servers.shown, *([client.shown] if client.rows else []), *([blocked] if crashes else [])]
     unseen = [] if verdict is Verdict.FAILS else noughts
     yield judged(claim, verdict, why, rows, found=found, unseen=unseen)
@@ -184,7 +184,7 @@ def by_whose_clock(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iter
         verdict = Verdict.FAILS
     else:
         verdict = Verdict.HOLDS
-    found = f"two holders {record.shown.words}" if record.rows else ""
+    found = f"two holders in {record.shown.words}" if record.rows else ""
     found = joined(found, f"{clock.shown.words} by the client's clock" if clock.rows else "")
     unseen = [] if verdict is Verdict.FAILS else [record.shown]
     yield judged(claim, verdict, why, rows, found=found, unseen=unseen)

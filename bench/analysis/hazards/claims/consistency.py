@@ -68,7 +68,7 @@ def survives_failover(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     rows = [row for one in (held, restarted, stalled) for row in one.judged]
     broken = any(one.harmful for one in (held, restarted, stalled)) or kept.seen < kept.of
     verdict, unseen = (Verdict.FAILS, []) if broken else (Verdict.HOLDS, [held.shown])
-    yield judged(claim, verdict, counts, rows, found=f"two holders {shown.words}", unseen=unseen)
+    yield judged(claim, verdict, counts, rows, found=f"two holders in {shown.words}", unseen=unseen)
 
 
 def replica_promoted(claim: Claim, hazards: HazardEvidence, scenario: str) -> Iterator[Judgement]:
@@ -84,7 +84,7 @@ def replica_promoted(claim: Claim, hazards: HazardEvidence, scenario: str) -> It
         f"{AFTER}: two holders in {after.shown.words}" if after.shown.of else "",
     )
     verdict, unseen = (Verdict.HOLDS, []) if held.harmful else (Verdict.FAILS, [held.shown])
-    found = f"two holders {held.shown.words}"
+    found = f"two holders in {held.shown.words}"
     yield judged(claim, verdict, why, [*held.judged, *after.judged], found=found, unseen=unseen)
 
 
@@ -118,7 +118,7 @@ def server_killed(claim: Claim, hazards: HazardEvidence, scenario: str) -> Itera
         verdict, why = Verdict.CONDITION, f"if the lock may end with the server and its holder is notified: {counts}"
     else:
         verdict, why = Verdict.HOLDS, counts
-    found = f"two holders {held.shown.words}"
+    found = f"two holders in {held.shown.words}"
     yield judged(claim, verdict, why, held.judged, system=system, found=found, unseen=unseen)
 
 

@@ -51,7 +51,7 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence, scenario: str) ->
         else:
             verdict = Verdict.FAILS if low_ms > LATE_MS else Verdict.CANNOT_SAY
         words = f"{excess.words}; the runs' medians range from {low_ms:,.0f} to {high_ms:,.0f} ms"
-        words = f"{words}, of which {LATE_MS:.0f} ms may come from the waiter's polling"
+        words = f"{words}; up to {LATE_MS:.0f} ms may come from the waiter's polling"
         yield judged(claim, verdict, joined(words, explained), rows, system=system, found=excess.words)
     if not points:
         yield missing(claim, hazards, scenario)

@@ -55,7 +55,11 @@ def safe_with_fencing(claim: Claim, hazards: HazardEvidence, scenario: str) -> I
     without = f"without it {held.late_without.words}" if held.late_without.of else ""
     unseen, gap = [held.late_with], _gap(claim.system, hazards)
     if not held.harmful:
-        verdict, why, unseen = Verdict.HOLDS, joined(never_two(held), "fence or not", pinned(held.rows)), [held.shown]
+        verdict, why, unseen = (
+            Verdict.HOLDS,
+            joined(never_two(held), "with or without a fence", pinned(held.rows)),
+            [held.shown],
+        )
     elif held.late_with.seen > sum(map(ahead_of_the_fence, held.judged)):
         verdict, why = Verdict.FAILS, joined(fenced, without)
     elif held.late_with.seen:
@@ -206,7 +210,7 @@ def _gap(system: str, hazards: HazardEvidence) -> str:
 
 def _found(held: Exposed) -> str:
     if not held.shown.seen:
-        return f"two holders {held.shown.words}"
+        return f"two holders in {held.shown.words}"
     return joined(
         f"accepted {held.late_without.words} without the fence" if held.late_without.of else "",
         f"{held.late_with.words} with it" if held.late_with.of else "",
