@@ -51,7 +51,7 @@ def check_lost_wake_up(bench: Harness) -> None:
         one.wire.restore()
     for one, started in zip(waits, waiting, strict=True):
         answer, got_ms = started.result(one.within_ms + 2 * OVERRUN_MS)
-        assert not isinstance(answer, Refusal), f"a waiter by {one.wait} whose wake-up was lost was told {answer}"
+        assert not isinstance(answer, Refusal), f"a waiter by {one.wait} whose wake-up was lost got {answer}"
         took_ms = got_ms - freed_ms
         assert took_ms <= one.within_ms, (
             f"a waiter by {one.wait} whose wake-up was lost was granted after {took_ms:.0f} ms, "

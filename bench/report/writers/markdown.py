@@ -72,8 +72,8 @@ def _heading(column: Column[Any]) -> str:
 
 def _cell(column: Column[Any], text: Text) -> str:
     words = _verbatim(text.words)
-    told = f"**{words}**" if column.strong and (text.measured or text.look) else words
-    return told + (f" ({_verbatim(text.below)})" if text.below else "") + "".join(f" [{mark}]" for mark in text.marks)
+    shown = f"**{words}**" if column.strong and (text.measured or text.look) else words
+    return shown + (f" ({_verbatim(text.below)})" if text.below else "") + "".join(f" [{mark}]" for mark in text.marks)
 
 
 def _safe(words: str) -> str:
