@@ -194,6 +194,8 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         "A percentile is printed only if every run has enough operations for it. A run that failed a self-check is "
         "kept but left out of the numbers; a footnote says so.",
         f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events.",
+        "Why a cell is `void` or `n/a`: `lockbench show SYSTEM WORKLOAD` lists its runs, with the checks that each of "
+        "them passed or failed.",
         *method_sentences(evidence),
         "Rows differ in durability and topology, so this is not a ranking. Emulators are shown, never ranked.",
     )

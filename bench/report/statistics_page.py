@@ -5,6 +5,7 @@ from functools import cache
 
 from bench.analysis import coverage
 from bench.analysis.break_even import PLAUSIBLE_ROUND_TRIP_MS, PLAUSIBLE_WRITE_MS
+from bench.analysis.cells import STALLS_NEEDED
 from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
 from bench.report.formats import RANGE, whole
@@ -42,6 +43,12 @@ def statistics_markdown() -> str:
                 f"true percentile with a probability of at least {UPPER_CONFIDENCE:.1%}. With fewer, the percentile "
                 "would be the maximum under another name, and the cell reads `n/a (n too small)`.",
                 table(("Percentile", "Operations in every run"), _gates()),
+                "It is the nearest rank in the run's own histogram of acquire times (`bench/analysis/runs.py`). "
+                "`Cell.value` in `bench/analysis/cells.py` combines the runs and decides what is not printed. The cell "
+                "says why: `void` (every run failed a self-check), `n/a (n too small)`, `n/a (1 stall)` (fewer than "
+                f"{STALLS_NEEDED} stalls), `n/a (windows with 8 to 32 clients)` (other numbers of clients, other "
+                "latencies), `not recorded` (the record is older than the measure). `lockbench show SYSTEM WORKLOAD` "
+                "lists the runs and checks behind a cell.",
                 "## Which interval",
                 table(("Runs", "Of a quantile or a rate", "Of a ratio of two systems or workloads"), _bounds()),
                 "If the runs of a campaign show a trend in their order, there is no interval, however many runs there "
