@@ -51,7 +51,7 @@ class Servers:
         self._supervisor.down(list(self._up.values()))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """One supervisor with a home of its own, so that no server of the user's is touched."""
     started = Servers(Supervisor(tmp_path_factory.mktemp("lockbench")))

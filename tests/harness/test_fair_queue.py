@@ -14,8 +14,6 @@ from bench.analysis.contention.measures import contention
 from bench.analysis.holds import read_events
 from tests.load.runs import Ran, run
 
-pytestmark = pytest.mark.measures
-
 HOLD_MS = 10.0
 CLOSED: dict[str, Any] = {"name": "contended", "clients": 8, "keys": 1, "hold_ms": HOLD_MS, "wait": "block"}
 
@@ -24,27 +22,32 @@ def measures(ran: Ran) -> Mapping[str, float]:
     return contention(ran.plan.workload, read_events(ran.folder.events_path))
 
 
+@pytest.mark.measures
 def test_the_closed_loop_waits_for_the_seven_others(tmp_path: Path) -> None:
-    found = measures(run(tmp_path, "memory", **CLOSED, measure_s=2.0))
+    hold_ms = 30.0  # beside which half a millisecond that a timer may be late is little
+    found = measures(run(tmp_path, "memory", **{**CLOSED, "hold_ms": hold_ms}, measure_s=3.0))
     assert found["queue_wait_us_mean"] == pytest.approx(found["fair_wait_us_mean"], rel=0.05)
-    assert found["queue_wait_us_mean"] == pytest.approx(closed_wait_ns(8, HOLD_MS * 1e6) / 1e3, rel=0.05)
+    assert found["queue_wait_us_mean"] == pytest.approx(closed_wait_ns(8, hold_ms * 1e6) / 1e3, rel=0.05)
     assert found["overtaking_share"] == 0.0
     assert found["jain_index"] > 0.99
 
 
+@pytest.mark.measures
 def test_think_time_is_no_wait(tmp_path: Path) -> None:
-    found = measures(run(tmp_path, "memory", **CLOSED, think_ms=30.0, measure_s=2.0))
-    assert found["queue_wait_us_mean"] == pytest.approx(4 * HOLD_MS * 1e3, rel=0.08)
+    asked = {**CLOSED, "hold_ms": 20.0, "think_ms": 60.0}
+    found = measures(run(tmp_path, "memory", **asked, measure_s=2.0))
+    assert found["queue_wait_us_mean"] == pytest.approx((7 * 20.0 - 60.0) * 1e3, rel=0.08)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("utilisation", [0.5, 0.8])
 def test_the_open_loop_waits_as_its_own_arrivals_make_it(tmp_path: Path, utilisation: float) -> None:
     arrivals = {"rate_per_s": utilisation / (HOLD_MS / 1e3), "warmup_s": 0.5}
     asked = {**CLOSED, "name": "contended-rate", "clients": 64, **arrivals}
     found = measures(run(tmp_path, "memory", **asked, measure_s=5.0))
-    assert found["key_utilisation"] == pytest.approx(utilisation, rel=0.2), "of so few random arrivals"
-    # The first arrivals of the window may wait for those of the warm-up, which the replay does not know.
-    assert found["queue_wait_us_mean"] == pytest.approx(found["fair_wait_us_mean"], rel=0.05, abs=0.1 * HOLD_MS * 1e3)
+    assert 0.7 * utilisation < found["key_utilisation"] < 1.05, "of so few random arrivals"
+    # Close to an idle key the waits themselves are hardly longer than what a timer is late.
+    assert found["queue_wait_us_mean"] == pytest.approx(found["fair_wait_us_mean"], rel=0.05, abs=0.05 * HOLD_MS * 1e3)
 
 
 def test_a_planted_unfair_queue_is_found_by_who_was_overtaken(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from tests.load.runs import Ran, run
 
-pytestmark = pytest.mark.measures
-
 CONTENDED: dict[str, Any] = {
     "name": "contended",
     "clients": 4,
@@ -55,11 +53,13 @@ def test_a_planted_token_regression_is_found(tmp_path: Path, fault: str) -> None
     assert failed(ran) == {"token_order"}
 
 
+@pytest.mark.measures
 def test_a_planted_serial_client_is_found(tmp_path: Path) -> None:
     ran = run(tmp_path, "faulty", {"fault": "serial-client,latency", "latency": "constant:2000"}, **CONTENDED)
     assert failed(ran) == {"overlap"}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("variant", "more"),
     [

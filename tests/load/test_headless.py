@@ -16,8 +16,6 @@ from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Workload
 from bench.systems.base import Outcome
 from tests.load.runs import Ran, run
 
-pytestmark = pytest.mark.measures
-
 
 def failed(ran: Ran) -> set[str]:
     return {name for name, check in ran.checks.items() if not check.passed}
@@ -99,6 +97,7 @@ def test_a_timeout_is_waited_for_after_the_window(tmp_path: Path) -> None:
     assert (timeouts.quantile_ns(0.0) or 0) >= 0.999 * 700e6
 
 
+@pytest.mark.measures
 def test_a_known_delay_is_measured(tmp_path: Path) -> None:
     ran = run(tmp_path, "faulty", {"fault": "latency", "latency": "constant:5000"}, clients=2)
     median_ns = LatencyHistogram.decode(ran.measured.histograms["acquire/acquired"]).quantile_ns(0.5)
@@ -153,6 +152,7 @@ def schedule_of(ran: Ran) -> list[int]:
     return [offset for offset in takewhile(lambda offset: offset < closes_ns, offsets) if offset >= opens_ns]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("processes", "arrivals"), [(1, "poisson"), (2, "poisson"), (1, "uniform")])
 def test_an_open_loop_sends_the_schedule_and_nothing_else(tmp_path: Path, processes: int, arrivals: str) -> None:
     ran = run(tmp_path, "memory", name="rate", clients=8, rate_per_s=300.0, arrivals=arrivals, processes=processes)
@@ -172,6 +172,7 @@ def test_an_open_loop_sends_the_schedule_and_nothing_else(tmp_path: Path, proces
     assert not failed(ran) & {"counts_agree", "locust_agrees", "arrivals", "unsent", "littles_law", "aborted"}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("processes", [1, 2])
 def test_arrivals_that_nobody_could_send_are_counted(tmp_path: Path, processes: int) -> None:
     """Two clients of 20 ms each take 100 operations a second, and 500 are due."""
@@ -187,6 +188,7 @@ def test_arrivals_that_nobody_could_send_are_counted(tmp_path: Path, processes: 
     assert waited_ns.max() > 100e6, "the backlog is in the response"
 
 
+@pytest.mark.measures
 def test_the_clients_of_a_saturation_run_climb(tmp_path: Path) -> None:
     """Each acquire takes 10 ms, so throughput goes with the number of clients up to the last one."""
     slow = {"fault": "latency", "latency": "constant:10000"}
@@ -216,6 +218,7 @@ def test_an_operation_of_the_climb_is_recorded_and_told_to_locust_like_one_of_th
     assert ran.checks["locust_agrees"].passed
 
 
+@pytest.mark.measures
 def test_two_processes_climb_together(tmp_path: Path) -> None:
     slow = {"fault": "latency", "latency": "constant:10000"}
     ran = run(tmp_path, "faulty", slow, name="saturation", clients=5, step_s=0.4, measure_s=1.0, processes=2)
@@ -225,6 +228,7 @@ def test_two_processes_climb_together(tmp_path: Path) -> None:
     assert not failed(ran) & {"counts_agree", "locust_agrees", "littles_law"}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("processes", [1, 2])
 def test_clients_that_bring_nothing_stand_aside_in_the_window(tmp_path: Path, processes: int) -> None:
     """One call at a time in each process, 5 ms each: with a second client a process is as fast, only slower to answer.
@@ -243,6 +247,7 @@ def test_clients_that_bring_nothing_stand_aside_in_the_window(tmp_path: Path, pr
     assert not failed(ran) & {"counts_agree", "locust_agrees", "littles_law", "aborted"}
 
 
+@pytest.mark.measures
 def test_hot_keys_are_asked_for_more_often(tmp_path: Path) -> None:
     ran = run(tmp_path, "memory", name="hot-cold", clients=3, keys=50, zipf_exponent=1.0, wait="poll-5ms")
     by_key = pd.read_parquet(ran.folder.events_path)["key"].value_counts(normalize=True)

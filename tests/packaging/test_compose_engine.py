@@ -165,7 +165,7 @@ def test_none_or_two_containers_prove_nothing(docker: Path, running: str) -> Non
 )
 def test_a_container_does_not_answer_for_an_address_that_is_not_its(docker: Path, inside: int, outside: int) -> None:
     """An engine that was started anew gives the ports of before to other containers."""
-    with pytest.raises(ComposeError, match=f"redis was started anew.*not at {outside}"):
+    with pytest.raises(ComposeError, match=f"redis was restarted.*not at {outside}"):
         compose.container("redis", inside, ("127.0.0.1", outside))
 
 

@@ -154,7 +154,7 @@ def test_the_table_is_printed_although_a_notebook_fails_and_in_hostile_surroundi
     (campaign.path / "report" / "comparison.ipynb").mkdir(parents=True)
     done = lockbench(tmp_path, "report", "-c", str(campaign.path), "--no-hazards", more=more, within_s=110)
     assert done.returncode == 1
-    assert "Claimed beside measured" in done.stdout
+    assert "Claimed and measured, with intervals" in done.stdout
     assert re.search(r"error: cannot write .*comparison\.ipynb: Is a directory", done.stderr)
     assert "Traceback" not in done.stdout + done.stderr
 

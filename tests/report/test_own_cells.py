@@ -136,7 +136,7 @@ def test_a_campaign_of_the_users_cells_alone_shows_a_table_of_them(
         assert "not measured" not in told.replace("stay <code>not measured</code>: C01", "")  # the claims, on a page
         assert "Every workload" in told
         assert "At a glance" not in told
-        assert "Claimed beside measured" not in told
+        assert "Claimed and measured, with intervals" not in told
         assert all(title in told for title in OWN.values())
     assert build_comparison(evidence).rows[0].runs_per_cell == "2"
 

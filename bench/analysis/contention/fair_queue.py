@@ -23,17 +23,18 @@ def closed_wait_ns(clients: int, service_ns: float, think_ns: float = 0.0) -> fl
     return max(0.0, (clients - 1) * service_ns - think_ns)
 
 
-def replayed_waits_ns(arrivals_ns: Column, service_ns: float) -> npt.NDArray[np.float64]:
+def replayed_waits_ns(arrivals_ns: Column, service_ns: float, first_wait_ns: float = 0.0) -> npt.NDArray[np.float64]:
     """The wait of each arrival in a fair queue with a constant service time: Lindley's recursion over these arrivals.
 
     A finite window of random arrivals has a wait of its own, which may be far from the mean of all windows. So a run is
-    held against its own arrivals. Lindley, "The theory of queues with a single server", 1952.
+    held against its own arrivals, and begins with the wait of the first, which came to a queue that was there already.
+    Lindley, "The theory of queues with a single server", 1952.
     """
     arrivals = np.sort(arrivals_ns).astype(np.float64)
     if not len(arrivals):
         return np.zeros(0)
     # W(i) = max(0, W(i-1) + S - gap(i)): the walk less its running minimum.
-    walk = np.concatenate(([0.0], np.cumsum(service_ns - np.diff(arrivals))))
+    walk = first_wait_ns + np.concatenate(([0.0], np.cumsum(service_ns - np.diff(arrivals))))
     waits: npt.NDArray[np.float64] = walk - np.minimum.accumulate(np.minimum(walk, 0.0))
     return waits
 

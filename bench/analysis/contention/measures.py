@@ -71,7 +71,9 @@ def _fair_queue(workload: Workload, events: RunEvents, queue: Queue, hand_off_ns
     found = {"key_utilisation": len(queue) * service_ns / (workload.measure_s * 1e9)}
     if workload.open_loop:
         arrivals_ns = np.concatenate((queue.intended_ns, events.refused.intended_ns))
-        return found | _quantiles("fair_wait_us", replayed_waits_ns(arrivals_ns, service_ns), mean=True)
+        first_ns = queue.acquired_ns[0] - queue.intended_ns[0] - hand_off_ns
+        waits_ns = replayed_waits_ns(arrivals_ns, service_ns, max(0.0, float(first_ns)))
+        return found | _quantiles("fair_wait_us", waits_ns, mean=True)
     wait_us = closed_wait_ns(workload.clients, service_ns, workload.think_ms * 1e6) / 1e3
     return found | {"fair_wait_us_mean": wait_us, "fair_wait_us_p99": wait_us}
 

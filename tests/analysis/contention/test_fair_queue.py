@@ -20,13 +20,13 @@ def poisson(utilisation: float, count: int, seed: int) -> np.ndarray:
     return np.cumsum(gaps).astype(np.int64)
 
 
-@given(st.lists(st.integers(0, 100_000), min_size=1, max_size=50), st.integers(1, 20_000))
-def test_a_replay_is_the_queue_played_by_hand(arrivals: list[int], service_ns: int) -> None:
-    free_ns, expected = 0.0, []
+@given(st.lists(st.integers(0, 100_000), min_size=1, max_size=50), st.integers(1, 20_000), st.integers(0, 50_000))
+def test_a_replay_is_the_queue_played_by_hand(arrivals: list[int], service_ns: int, first_wait_ns: int) -> None:
+    free_ns, expected = float(min(arrivals) + first_wait_ns), []
     for arrival in sorted(arrivals):
         expected.append(max(0.0, free_ns - arrival))
         free_ns = max(free_ns, arrival) + service_ns
-    assert replayed_waits_ns(np.array(arrivals), service_ns) == pytest.approx(expected, abs=1e-3)
+    assert replayed_waits_ns(np.array(arrivals), service_ns, first_wait_ns) == pytest.approx(expected, abs=1e-3)
 
 
 def test_no_arrival_waits_for_nothing() -> None:

@@ -10,7 +10,7 @@ from bench.systems.registry import SYSTEMS, server_sets
 from tests.processes import running_in
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("home")
     specs = server_sets(tuple(SYSTEMS.values()))

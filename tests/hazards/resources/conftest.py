@@ -11,7 +11,7 @@ from bench.systems.registry import SYSTEMS, server_sets
 from tests.hazards.resources.hosted import Hosted
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Endpoint]]:
     """The servers that resources live on, by set name, private to this session."""
     specs = [spec for spec in server_sets(tuple(SYSTEMS.values())) if spec.name in NEEDS.values()]
@@ -22,7 +22,7 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, En
     own.down(specs)
 
 
-@pytest.fixture(scope="session", params=kinds())
+@pytest.fixture(scope="package", params=kinds())
 def hosted(request: pytest.FixtureRequest, endpoints: dict[str, Endpoint]) -> Iterator[Hosted]:
     """One kind after the other."""
     host = host_of(request.param, endpoints)

@@ -18,7 +18,7 @@ from bench.systems.registry import SYSTEMS, server_sets
 Play = Callable[..., tuple[HazardHistory, HazardChecked]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("lab-home")
     with open_lab(home, server_sets(tuple(SYSTEMS.values()))) as opened:

@@ -30,6 +30,8 @@ OPTIONS = {
     "rate_per_s": 100.0,
     "arrivals": "poisson",
     "zipf_exponent": 0.99,
+    "think_ms": 0.0,
+    "thinking": "fixed",
     "step_s": 0.0,
     "lock_seed": 1,
     "warmup_s": 0.0,
