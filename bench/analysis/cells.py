@@ -15,7 +15,7 @@ import pandas as pd
 from bench.analysis import names
 from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.from_events import FROM_EVENTS
-from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns, spread
+from bench.analysis.intervals import Estimate, Method, Spread, across_campaigns, ratio_of_campaigns, spread
 from bench.analysis.metrics import METRICS, Direction
 from bench.analysis.modes import modes
 from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
@@ -95,6 +95,16 @@ class Cell:
         return self.latency_bounds if metric.startswith(_LATENCIES) else ()
 
     @property
+    def outcomes(self) -> Counter[str]:
+        """How the acquires of the runs that count ended."""
+        return sum((Counter(run.outcomes) for run in self.used), Counter())
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """Those that got no lock, by the alphabet."""
+        return {name: count for name, count in sorted(self.outcomes.items()) if name != "acquired"}
+
+    @property
     def emulator(self) -> bool:
         return self.setting is not None and names.EMULATOR_TAG in self.setting.tags
 
@@ -125,10 +135,9 @@ class Cell:
                 recorded = any(run.metrics.get("hand_off_us_mean") is not None for run in self.used)
                 return Absent(TOO_SMALL if recorded else NOT_RECORDED)
             return Absent(TOO_SMALL if metric.rpartition("_")[2] in FRACTIONS else "n/a (no lock was taken)")
-        if METRICS[metric].direction is Direction.NEITHER or min(present) <= 0.0:
-            # A count or a share describes; it may be 0, and has no logarithm. Nor has a hand-off that ended early.
-            return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
         groups = self.by_campaign(metric)
+        if not _has_logarithms(metric, groups):
+            return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
         if self._drift(metric) is not None:
             # What the runs drift towards is in none of them: their range, and no interval that promises more.
             return Estimate(statistics.median(present), min(present), max(present), Method.RANGE, len(present))
@@ -144,6 +153,11 @@ class Cell:
             if value is not None:
                 found.setdefault(run.campaign_id, []).append(value)
         return list(found.values())
+
+    def spread(self, metric: str) -> Spread | None:
+        """How its runs vary within and between campaigns; None where that is no factor, or they are too few."""
+        groups = self.by_campaign(metric)
+        return spread(groups) if _has_logarithms(metric, groups) else None
 
     def _drift(self, metric: str) -> Trend | None:
         """The largest trend that a campaign's runs have in their order; None where there is none."""
@@ -206,10 +220,7 @@ class Cell:
             yield Note(cause, f"{count} of {len(self.used)} runs")
 
     def _outcome_notes(self) -> Iterable[Note]:
-        outcomes: Counter[str] = Counter()
-        for run in self.used:
-            outcomes.update(run.outcomes)
-        others = {name: count for name, count in sorted(outcomes.items()) if name != "acquired"}
+        outcomes, others = self.outcomes, self.refusals
         if others:
             # Said aloud because leaving out those that waited longest makes every percentile look better.
             words = ", ".join(f"{name} {count}" for name, count in others.items())
@@ -223,6 +234,11 @@ class Cell:
                     SMALL_SAMPLE, f"{quantile} needs {needed} in every run; the smallest has {self.operations_min}"
                 )
                 return
+
+
+def _has_logarithms(metric: str, groups: Sequence[Sequence[float]]) -> bool:
+    """Does it vary by a factor? A count or a share describes, and may be 0; a hand-off that ended early is below it."""
+    return METRICS[metric].direction is not Direction.NEITHER and all(value > 0.0 for runs in groups for value in runs)
 
 
 def _void_cause(run: RunRow) -> str:
@@ -314,7 +330,7 @@ def _flat(cell: Cell, *, own: bool) -> Mapping[str, object]:
         flat[f"{name}_low"] = estimate.low if estimate else None
         flat[f"{name}_high"] = estimate.high if estimate else None
         if METRICS[name].direction is not Direction.NEITHER:
-            parts = spread(cell.by_campaign(name)) if estimate else None
+            parts = cell.spread(name) if estimate else None
             flat[f"{name}_within"] = parts.within if parts else None
             flat[f"{name}_between"] = parts.between if parts else None
         method = str(estimate.method) if estimate else method

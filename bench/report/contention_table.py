@@ -60,13 +60,11 @@ def changed_hands(cell: Cell) -> str:
 
 
 def _percent(share: Estimate) -> str:
-    bounds = f" [{share.low:.0%}{formats.RANGE}{share.high:.0%}]" if share.runs > 1 else ""
-    return f"{share.value:.0%}{bounds}"
+    return formats.with_range(share, lambda value: f"{value:.0%}")
 
 
 def _plain(value: Estimate) -> str:
-    low, high = formats.significant(value.low), formats.significant(value.high)
-    return formats.significant(value.value) + (f" [{low}{formats.RANGE}{high}]" if value.runs > 1 else "")
+    return formats.with_range(value, formats.significant)
 
 
 def _hands(row: CellRow) -> Text:
@@ -87,11 +85,7 @@ def _by_uncontended(row: CellRow) -> Text:
 
 def _refused(row: CellRow) -> Text:
     """Acquires that got no lock, by their outcome."""
-    counts: dict[str, int] = {}
-    for run in row.cell.used:
-        for outcome, count in run.outcomes.items():
-            counts[outcome] = counts.get(outcome, 0) + count
-    words = ", ".join(f"{outcome} {count:,}" for outcome, count in sorted(counts.items()) if outcome != "acquired")
+    words = ", ".join(f"{outcome} {count:,}" for outcome, count in row.cell.refusals.items())
     return Text(words or "none", runs=row.cell.evidence)
 
 

@@ -1,7 +1,7 @@
 """How figures are written: significant digits, ranges, thousands. Nothing is measured or decided here."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import Absent, Value
 from bench.analysis.claims import Claim
@@ -23,8 +23,10 @@ def servers(nodes: int | None) -> str:
 
 
 def significant(value: float, digits: int = 2) -> str:
-    """A positive number with `digits` significant digits, thousands set apart, no exponents: 0.095, 1.3, 9,419."""
-    if value <= 0.0:
+    """A number with `digits` significant digits, thousands set apart, no exponents: 0.095, −1.3, 9,419."""
+    if value < 0.0:
+        return f"−{significant(-value, digits)}"
+    if not value:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(value)))  # digits before the point are never dropped
     rounded = round(value, decimals) or 10.0**-decimals  # may carry into the next power of ten: 0.0999 is 0.10
@@ -83,11 +85,16 @@ def bound_words(binds: Iterable[str]) -> str:
     return ", ".join(BOUND_WORDS[word] for word in binds)
 
 
+def with_range(value: Estimate, words: Callable[[float], str]) -> str:
+    """An estimate in the given words, with its bounds where there is more than one run."""
+    if value.runs == 1:
+        return words(value.value)
+    return f"{words(value.value)} [{words(value.low)}{RANGE}{words(value.high)}]"
+
+
 def whole_value(value: Estimate) -> str:
     """An estimate without decimals, with its bounds."""
-    if value.runs == 1:
-        return whole(value.value)
-    return f"{whole(value.value)} [{whole(value.low)}{RANGE}{whole(value.high)}]"
+    return with_range(value, whole)
 
 
 def times_value(value: Value, digits: int = 2, binds: Sequence[str] = ()) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.cells import NOT_RECORDED, Absent, Cell, cells_of
+from bench.analysis.cells import NOT_RECORDED, Absent, Cell, cell_frame, cells_of
 from bench.analysis.curves import curve
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate
+from bench.analysis.metrics import METRICS
 from bench.analysis.notes import DRIFT, TWO_MODES
 from bench.analysis.runs import RunRow, run_rows
 from bench.records.histogram import LatencyHistogram
@@ -72,6 +73,18 @@ def test_what_an_old_record_lacks_is_told_as_not_recorded(tmp_path: Path) -> Non
     found = with_metrics(cell(tmp_path), **dict.fromkeys(FROM_EVENTS))
     assert found.value("changed_hands_share") == found.value("handed_wait_us_p50") == Absent(NOT_RECORDED)
     assert isinstance(found.value("acquire_us_mean"), Estimate), "which every record has"
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0])
+@pytest.mark.parametrize("metric", [name for name in METRICS if name != "contention_amplification"])
+def test_a_value_without_a_logarithm_is_shown_with_its_range(tmp_path: Path, metric: str, value: float) -> None:
+    """A queue wait may be 0, and a hand-off below it: they stand in the table of cells as all others do."""
+    found = with_metrics(cell(tmp_path), **{metric: [value, 4.0, 5.0, 6.0, 7.0, 8.0]})
+    estimate = found.value(metric)
+    assert isinstance(estimate, Estimate)
+    assert (estimate.low, estimate.has_confidence) == (value, False)
+    assert found.spread(metric) is None
+    assert cell_frame([found])[f"{metric}_low"].tolist() == [value]
 
 
 def test_latencies_of_unlike_numbers_of_clients_are_not_pooled(tmp_path: Path) -> None:

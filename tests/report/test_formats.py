@@ -23,6 +23,9 @@ from bench.report import formats
         (123.4, 2, "123"),
         (9_419.2, 2, "9,419"),
         (0.00123, 3, "0.00123"),
+        (0.0, 2, "0"),
+        (-0.0211, 2, "−0.021"),  # a hand-off that was over before the releaser knew
+        (-1_260.0, 3, "−1,260"),
     ],
 )
 def test_significant_digits(value: float, digits: int, words: str) -> None:
