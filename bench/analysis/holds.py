@@ -94,6 +94,10 @@ class RunEvents:
     latency_ns: Column = field(default_factory=_none)
     refused: Refused = field(default_factory=Refused)
 
+    def starved(self, clients: int) -> int:
+        """How many of so many clients have no event: each waited from before the window until after it."""
+        return max(0, clients - self.clients)
+
 
 def read_events(path: Path) -> RunEvents:
     """Read events.parquet. Raises StoreError when it is not the file it should be."""

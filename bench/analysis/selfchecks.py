@@ -259,7 +259,7 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     asked = plan.workload.name in MEETING and plan.workload.clients > 1
     refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
     met = int(waited(events.holds).sum())
-    starved = max(0, plan.workload.clients - events.clients)
+    starved = events.starved(plan.workload.clients)
     return check_of(
         "contention",
         not asked or refused + met + starved > 0,

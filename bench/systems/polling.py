@@ -30,9 +30,14 @@ def ask_until(
         left_ns = give_up_ns - clock.monotonic_ns()
         if left_ns <= 0:
             if answer.outcome is Outcome.BUSY:
-                return Refusal(Outcome.TIMEOUT, f"held by another owner for {timeout_ms} ms; asked {asked} times")
+                return timed_out(timeout_ms, asked)
             break
         clock.sleep(min(pause_s, left_ns / 1e9))
         answer = attempt()
         asked += 1
     return answer
+
+
+def timed_out(timeout_ms: int, asked: int) -> Refusal:
+    """The answer to a waiter whose last attempt found the key held."""
+    return Refusal(Outcome.TIMEOUT, f"held by another owner for {timeout_ms} ms; asked {asked} times")

@@ -12,25 +12,15 @@ from bench.systems.dynamodb.item import Clause, Item
 from bench.systems.dynamodb.lock import DynamoDBLock
 from bench.systems.dynamodb.observed import Observed
 from bench.systems.wait import Wait
+from tests.unit.stepping_clock import SteppingClock
 
 T = TypeVar("T")
 TRY = Wait("try")
 TTL_MS = 1_000
 
 
-class Clock:
-    """Monotonic time that is moved by hand, and by those who sleep."""
-
-    now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def wall_ns(self) -> int:
-        raise AssertionError("safety must not lean on the wall clock")
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += int(seconds * 1e9)
+class Clock(SteppingClock):
+    """Moved by hand as well."""
 
     def pass_ms(self, duration_ms: int) -> None:
         self.now_ns += duration_ms * 1_000_000

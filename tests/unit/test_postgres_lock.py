@@ -11,6 +11,7 @@ from bench.systems.postgres_row.session import SessionLost, StatementFailed
 from bench.systems.postgres_row.transaction import RowTransaction, WaitIsOver
 from bench.systems.postgres_row.waiting import channel_of
 from bench.systems.wait import Wait
+from tests.unit.stepping_clock import SteppingClock
 
 TRY, BLOCK, POLL = Wait("try"), Wait("block"), Wait.parse("poll-10ms")
 NOTIFY = Wait.parse("notify-10ms")
@@ -68,22 +69,6 @@ class FakeTransaction:
 
     def standing(self) -> bool:
         return True
-
-
-class SteppingClock:
-    """Monotonic time that passes only while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def wall_ns(self) -> int:
-        raise AssertionError("a row lock has no use for the wall clock")
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += int(seconds * 1e9)
 
 
 class Lock(PostgresRowLock):

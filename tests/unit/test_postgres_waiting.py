@@ -8,27 +8,12 @@ from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.postgres_row.session import Session, SessionLost
 from bench.systems.postgres_row.waiting import channel_of, until_granted
 from bench.systems.wait import Wait
+from tests.unit.stepping_clock import SteppingClock
 
 GRANT = Grant("k", "o", 1, 1_000, None)
 BUSY, TIMEOUT, ERROR = (Refusal(outcome, "") for outcome in (Outcome.BUSY, Outcome.TIMEOUT, Outcome.ERROR))
 CALL_S = 2.0
 LISTEN, UNLISTEN = 'LISTEN "lockbench_x"', "UNLISTEN *"
-
-
-class SteppingClock:
-    """Moves when the script blocks or waits."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def wall_ns(self) -> int:
-        raise AssertionError("a wait has no use for the wall clock")
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += round(seconds * 1e9)
 
 
 class FakeSession:

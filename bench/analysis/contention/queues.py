@@ -56,9 +56,9 @@ def with_starved(events: RunEvents, clients: int) -> RunEvents:
 
     Of a closed loop on one key. An operation belongs to the window in which it starts, so theirs is in no record.
     """
-    missing = clients - events.clients
+    missing = events.starved(clients)
     holds, refused = events.holds, events.refused
-    if missing <= 0 or not len(holds):
+    if not missing or not len(holds):
         return events
     begin_ns, end_ns = holds.started_ns.min() - 1, holds.held_until_ns.max() + 1
     return replace(

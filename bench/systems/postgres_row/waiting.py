@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.clock import Clock
-from bench.systems.polling import ask_until
+from bench.systems.polling import ask_until, timed_out
 from bench.systems.postgres_row.session import Session
 from bench.systems.wait import Wait
 
@@ -51,7 +51,7 @@ def _in_slices(clock: Clock, wait: Wait, timeout_ms: int, ask: Ask) -> Grant | R
         if isinstance(answer, Grant) or answer.outcome not in (Outcome.TIMEOUT, Outcome.BUSY):
             return answer
         if clock.monotonic_ns() >= give_up_ns:
-            return _timed_out(timeout_ms, asked)
+            return timed_out(timeout_ms, asked)
 
 
 def _when_notified(
@@ -68,7 +68,7 @@ def _when_notified(
     while isinstance(answer, Refusal) and answer.outcome is Outcome.BUSY:
         left_ms = (give_up_ns - clock.monotonic_ns()) / _NS_PER_MS
         if left_ms <= 0:
-            answer = _timed_out(timeout_ms, asked)
+            answer = timed_out(timeout_ms, asked)
         else:
             if subscribed is not (current := session()):
                 current.ask(f'LISTEN "{channel}"', within_s=call_s)
@@ -80,7 +80,3 @@ def _when_notified(
     if isinstance(answer, Refusal) and subscribed is session() and not subscribed.closed:
         subscribed.ask("UNLISTEN *", within_s=call_s)
     return answer
-
-
-def _timed_out(timeout_ms: int, asked: int) -> Refusal:
-    return Refusal(Outcome.TIMEOUT, f"held by another owner for {timeout_ms} ms; asked {asked} times")

@@ -8,6 +8,7 @@ from redis.exceptions import RedisError
 
 from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.clock import Clock
+from bench.systems.polling import timed_out
 from bench.systems.redis.refusals import ErrorReply
 from bench.systems.redis.scripts import begin_take
 from bench.systems.redis.woken.ear import Ear
@@ -69,7 +70,7 @@ def ask_when_woken(
         if isinstance(answer, Grant) or answer.outcome is not Outcome.BUSY:
             break
         if last:
-            answer = Refusal(Outcome.TIMEOUT, f"held by another owner for {timeout_ms} ms; asked {asked} times")
+            answer = timed_out(timeout_ms, asked)
             break
         left_s = (give_up_ns - clock.monotonic_ns()) / _NS_PER_S
         try:
