@@ -148,7 +148,7 @@ def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:
 def _pack_events(runs: list[RunFolder], folder: Path) -> None:
     words = pa.dictionary(pa.int8(), pa.string())
     # One schema for all: where a run lacks the release's answer, none has it.
-    added = all(ADDED_COLUMNS[0] in events_table(run.events_path).column_names for run in runs)
+    added = all(_has_added(run.events_path) for run in runs)
     lengths = (*_LENGTHS, _ADDED_LENGTH) if added else _LENGTHS
     schema = pa.schema(
         [*((name, pa.int64()) for name in (*_WHOLE, *lengths)), *((name, words) for name in _WORDS)],
@@ -168,6 +168,12 @@ def _pack_events(runs: list[RunFolder], folder: Path) -> None:
         for run in runs:
             packed = _packed(events_table(run.events_path), added)
             writer.write_table(packed.cast(schema), row_group_size=max(1, len(packed)))
+
+
+def _has_added(path: Path) -> bool:
+    with events_told(path):
+        names = pq.read_schema(_file_of(path)).names
+        return ADDED_COLUMNS[0] in names or _ADDED_LENGTH in names
 
 
 def _packed(table: pa.Table, added: bool) -> pa.Table:
