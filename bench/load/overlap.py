@@ -104,6 +104,8 @@ def _acquire(client: LockClient, key: str, settings: LoadSettings, go: Event | N
     if answer.ttl_ms != settings.ttl_ms:  # the record would name a lease that nobody had
         raise ProbeFailed(f"the servers made a lease of {answer.ttl_ms} ms of the {settings.ttl_ms} ms asked for")
     freed = client.release(answer)
-    if isinstance(freed, Refusal):
+    # A short lease may run out in a process that stood still: no fault of the servers, and none of the load.
+    ran_out = monotonic_ns() - started_ns >= settings.ttl_ms * 1_000_000
+    if isinstance(freed, Refusal) and not (freed.outcome == "lost" and ran_out):
         raise ProbeFailed(f"the first release was refused: {freed.outcome}, {freed.reason}")
     return started_ns, answered_ns

@@ -72,5 +72,8 @@ def test_the_other_side_of_the_process_boundary_stays_unpatched() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_lease_other_than_the_one_asked_for_ends_the_run() -> None:
-    assert script("other_lease") == "the servers made a lease of 4000 ms of the 5000 ms asked for"
+def test_a_lease_that_is_not_the_one_asked_for_ends_the_run_but_a_short_one_may_run_out() -> None:
+    shorter, lost_early, ran_out = script("probe_of_leases")
+    assert shorter == "the servers made a lease of 4000 ms of the 5000 ms asked for"
+    assert lost_early == "the first release was refused: lost, planted"
+    assert ran_out == ""

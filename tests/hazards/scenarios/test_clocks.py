@@ -32,7 +32,8 @@ def smallest_breaking_jump_ms(trials: list[tuple[Trial, TrialChecked]]) -> float
 def assert_broken_from_the_rule_on(trials: list[tuple[Trial, TrialChecked]], aside_ms: float) -> None:
     """From what is left of the validity and what it sets aside; below that the jump was tried, and refused."""
     smallest_ms = smallest_breaking_jump_ms(trials)
-    drift_ms = trials[0][0].measures["drift_ms"]
+    # Each trial's is shorter by what passed between the question and the holder's own count: the least disturbed tells.
+    drift_ms = max(trial.measures["drift_ms"] for trial, _ in trials)
     assert drift_ms == pytest.approx(aside_ms, abs=1)
     # The keys of a busy machine are set some ms after the holder began to count: that much more is needed.
     assert drift_ms < smallest_ms <= drift_ms + MARGIN_MS + 10
