@@ -164,9 +164,12 @@ class Asked:
     workload: str
     changes: Mapping[str, object] = field(default_factory=dict)
     name: str = ""  # "": it is called after what was changed
+    systems: frozenset[str] | None = None  # only these, by name
 
     def cells_on(self, entry: System, mode: Mode) -> tuple[Workload, ...]:
-        """The cell on one system, or one for each of the ways to wait that it knows."""
+        """The cell on one system, or one for each of the ways to wait that it knows; none where it is for others."""
+        if self.systems is not None and entry.name not in self.systems:
+            return ()
         if self.changes.get("wait") != EVERY:
             return (self.on(entry, mode),)
         ways = ways_to_wait(entry.default_wait, entry.client_class.capabilities.wait_strategies)

@@ -4,6 +4,7 @@
     repetitions: 3
     checkout:                     the cell's name in every table
       workload: contended         its kind, and its parameters by the names of the options of `lockbench run`
+      systems: [redis]            optional: only some of those above
       clients: [8, 32]            each value of a list makes a cell of its own
       hold: 10ms
 
@@ -12,7 +13,7 @@ with its line, all in one message.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -44,10 +45,17 @@ class WorkloadFile:
     repetitions: int | None
 
 
-def plan_of_the_bench(name: str, quick: bool) -> Path | None:
-    """The file of a sweep that comes with the bench, such as `contention`; None where there is none of that name."""
-    path = PLANS / name / ("quick.yaml" if quick else "full.yaml")
-    return path if name in PLAN_NAMES else None
+def plan_of_the_bench(name: str, mode: str) -> Path | None:
+    """The file of a sweep that comes with the bench, such as `contention`, in that mode; None where nothing has that
+    name. Raises BadWorkload with the modes that it has where it lacks this one.
+    """
+    if name not in PLAN_NAMES:
+        return None
+    if not (path := PLANS / name / f"{mode}.yaml").is_file():
+        raise BadWorkload(
+            f"{name} has no {mode} sweep: it has {', '.join(sorted(p.stem for p in path.parent.iterdir()))}"
+        )
+    return path
 
 
 def read_workload_file(path: Path, mode: Mode, systems: Sequence[System] | None = None) -> WorkloadFile:
@@ -114,7 +122,9 @@ class _Reading:
         before = len(self._wrong)
         self._check_name(name, node)
         parts = self._mapping(node, name)
-        kind = parts.pop(_WORKLOAD, None)
+        kind, chosen = parts.pop(_WORKLOAD, None), parts.pop(_SYSTEMS, None)
+        only = frozenset(entry.name for entry in self._systems(chosen)) if chosen is not None else None
+        systems = [entry for entry in systems if only is None or entry.name in only]
         workload = str(kind.value) if kind is not None else ""
         if workload not in WORKLOADS:
             self._say(kind or node, f"{name}, {_WORKLOAD}", f"choose one of {', '.join(WORKLOADS)}")
@@ -131,7 +141,7 @@ class _Reading:
         if len(self._wrong) > before:
             return ()
         try:
-            cells = sweep(workload, values, name)
+            cells = tuple(replace(cell, systems=only) for cell in sweep(workload, values, name))
         except ValueError as mistake:
             self._say(node, name, str(mistake))
             return ()

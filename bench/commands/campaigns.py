@@ -140,7 +140,7 @@ def _cells(
     beside = [option for name, option in {"workloads": "--workload", **OPTIONS}.items() if was_given(context, name)]
     if beside:
         raise LockbenchError(f"{what} says what the clients do: leave out {', '.join(beside)}, or change the file")
-    path = plan_of_the_bench(what, quick=mode is QUICK) or Path(what)
+    path = plan_of_the_bench(what, mode.name) or Path(what)
     file = read_workload_file(path, mode, chosen if was_given(context, "systems") else None)
     return _Cells(file.cells, file.systems, file.repetitions)
 

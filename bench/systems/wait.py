@@ -19,9 +19,9 @@ EVERY = "every"  # in a plan of runs: each strategy that the system knows, in a 
 
 _NUMBER = r"(\d+(?:\.\d+)?)ms"
 _POLL = re.compile(rf"poll-{_NUMBER}(?:-j(\d{{1,3}}))?")
-_BACKOFF = re.compile(rf"backoff-{_NUMBER}-{_NUMBER}(?:-({'|'.join(JITTERS)}))?")
+_BACKOFF = re.compile(rf"backoff-{_NUMBER}-{_NUMBER}(?:-(?:({'|'.join(JITTERS)})|j(\d{{1,3}})))?")
 _WOKEN = re.compile(rf"({'|'.join(WOKEN)})-{_NUMBER}")
-_FORMS = "try, watch, block, herd, poll-5ms, poll-5ms-j20 (jitter 20 %), backoff-5ms-80ms-full"
+_FORMS = "try, watch, block, herd, poll-5ms, poll-5ms-j20 (jitter 20 %), backoff-5ms-80ms-full or -j10"
 
 
 def ways_to_wait(default: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -36,7 +36,8 @@ class Wait:
 
     try            ask once
     poll           ask every `interval_ms`, each pause shortened at random by up to `jitter_percent`
-    backoff        ask after pauses that double from `interval_ms` up to `cap_ms`, drawn as `jitter` says
+    backoff        ask after pauses that double from `interval_ms` up to `cap_ms`, drawn as `jitter` says, or each
+                   lengthened at random by up to `jitter_percent`
     watch, block   the server does the waiting: a watch on the predecessor, a blocking statement
     herd           every waiter watches the one thing that changes at each release
     pubsub, blpop, queue, notify, lock-timeout
@@ -57,7 +58,7 @@ class Wait:
         if match := _POLL.fullmatch(text):
             wait = cls("poll", float(match[1]), int(match[2] or 0))
         elif match := _BACKOFF.fullmatch(text):
-            wait = cls("backoff", float(match[1]), cap_ms=float(match[2]), jitter=match[3] or "")
+            wait = cls("backoff", float(match[1]), int(match[4] or 0), float(match[2]), match[3] or "")
         elif match := _WOKEN.fullmatch(text):
             wait = cls(match[1], float(match[2]))
         else:
@@ -72,7 +73,7 @@ class Wait:
             return self.strategy
         start = f"{self.strategy}-{self.interval_ms:g}ms"
         if self.strategy == "backoff":
-            return f"{start}-{self.cap_ms:g}ms" + (f"-{self.jitter}" if self.jitter else "")
+            start += f"-{self.cap_ms:g}ms" + (f"-{self.jitter}" if self.jitter else "")
         return start + (f"-j{self.jitter_percent}" if self.jitter_percent else "")
 
     def pauses_s(self) -> Iterator[float]:
@@ -90,6 +91,7 @@ class Wait:
                 pause_ms = min(self.cap_ms, base_ms + draw() * (3 * pause_ms - base_ms))
                 yield pause_ms / 1000.0
         fixed_share = {"": 1.0, EQUAL: 0.5, FULL: 0.0}[self.jitter]
+        random_share = 1.0 - fixed_share + self.jitter_percent / 100.0
         while True:
-            yield pause_ms * (fixed_share + (1.0 - fixed_share) * draw()) / 1000.0
+            yield pause_ms * (fixed_share + random_share * draw()) / 1000.0
             pause_ms = min(self.cap_ms, 2 * pause_ms)

@@ -1,26 +1,27 @@
 """The sweeps that come with the bench fit every system, and `every` means each way to wait that a system knows."""
 
+from pathlib import Path
+
 import pytest
 
 from bench.campaign.asked import CELLS_AT_MOST, by_options
 from bench.campaign.load_plans import RUNS_AT_MOST, plan_runs
-from bench.campaign.modes import FULL, QUICK, Asked, Mode
-from bench.campaign.workload_file import PLAN_NAMES, plan_of_the_bench, read_workload_file
+from bench.campaign.modes import MODES, QUICK, REFERENCE, Asked, Mode
+from bench.campaign.workload_file import PLANS, BadWorkload, plan_of_the_bench, read_workload_file
 from bench.records.ladder import steps_to
 from bench.records.workload import CONTENDED, CONTENDED_RATE, UNCONTENDED
 from bench.systems.registry import HEADLINE, SYSTEMS, system
 from bench.systems.wait import Wait, ways_to_wait
 
 
-@pytest.mark.parametrize("mode", [QUICK, FULL])
-@pytest.mark.parametrize("name", PLAN_NAMES)
-def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: Mode) -> None:
-    path = plan_of_the_bench(name, quick=mode is QUICK)
+@pytest.mark.parametrize(("name", "mode"), [(one.parent.name, one.stem) for one in sorted(PLANS.glob("*/*.yaml"))])
+def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: str) -> None:
+    path = plan_of_the_bench(name, mode)
     assert path is not None
-    file = read_workload_file(path, mode)
+    file = read_workload_file(path, MODES[mode])
     assert {entry.name for entry in file.systems} == set(HEADLINE)
     assert file.repetitions is not None
-    runs = plan_runs("c", file.systems, file.cells, mode, file.repetitions, seed=1)
+    runs = plan_runs("c", file.systems, file.cells, MODES[mode], file.repetitions, seed=1)
     assert len({run.run_id for run in runs}) == len(runs) <= RUNS_AT_MOST
     assert len(file.cells) <= CELLS_AT_MOST
     assert {run.workload.name for run in runs} == {UNCONTENDED, CONTENDED, CONTENDED_RATE}
@@ -30,18 +31,45 @@ def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: Mode) ->
         assert {strategy for name, strategy in asked if name == entry.name} >= {*known} - {"try"}
 
 
-def test_the_quick_contention_sweep_loads_for_less_than_four_minutes() -> None:
-    path = plan_of_the_bench("contention", quick=True)
+def loaded_s(mode: Mode) -> float:
+    path = plan_of_the_bench("contention", mode.name)
     assert path is not None
-    file = read_workload_file(path, QUICK)
-    runs = plan_runs("c", file.systems, file.cells, QUICK, file.repetitions or 0, seed=1)
+    file = read_workload_file(path, mode)
+    runs = plan_runs("c", file.systems, file.cells, mode, file.repetitions or 0, seed=1)
     assert not any(steps_to(run.workload.clients) and run.workload.step_s for run in runs)
-    assert sum(run.workload.warmup_s + run.workload.measure_s for run in runs) < 4 * 60
+    return sum(run.workload.warmup_s + run.workload.measure_s for run in runs)
+
+
+def test_the_contention_sweeps_keep_to_their_time() -> None:
+    assert loaded_s(QUICK) < 4 * 60
+    assert loaded_s(REFERENCE) < 13 * 60
+
+
+def test_a_cell_may_be_for_some_of_the_systems_only(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "systems: [redis, etcd]\n"
+        "busy: {workload: contended, wait: herd, systems: [etcd]}\n"
+        "all of them: {workload: contended}"
+    )
+    file = read_workload_file(path, QUICK)
+    runs = plan_runs("c", file.systems, file.cells, QUICK, 1, seed=1)
+    assert sorted((run.system, run.workload.label) for run in runs) == [
+        ("etcd", "all of them"), ("etcd", "busy"), ("redis", "all of them"),
+    ]  # fmt: skip
+    path.write_text("busy: {workload: contended, systems: [nosuch]}")
+    with pytest.raises(BadWorkload, match=r"line 1, systems: .*nosuch"):
+        read_workload_file(path, QUICK)
+
+
+def test_a_sweep_that_has_no_such_mode_names_those_that_it_has() -> None:
+    with pytest.raises(BadWorkload, match="contention has no nosuch sweep: it has full, quick, reference"):
+        plan_of_the_bench("contention", "nosuch")
 
 
 def test_there_is_no_plan_of_another_name() -> None:
-    assert plan_of_the_bench("nosuch", quick=True) is None
-    assert plan_of_the_bench("../plans/contention", quick=True) is None
+    assert plan_of_the_bench("nosuch", "quick") is None
+    assert plan_of_the_bench("../plans/contention", "quick") is None
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -68,7 +68,8 @@ def test_every_example_can_be_written(text: str) -> None:
         "backoff-80ms-5ms",
         "backoff-0ms-5ms",
         "backoff-5ms-80ms-some",
-        "backoff-5ms-80ms-j20",
+        "backoff-5ms-80ms-full-j20",
+        "backoff-5ms-80ms-j101",
         "pubsub",
         "pubsub-0ms",
         "blpop-5ms-j20",
@@ -101,6 +102,16 @@ def test_jitter_spreads_and_no_jitter_does_not() -> None:
 
 def test_a_backoff_without_jitter_doubles_up_to_its_cap() -> None:
     assert pauses_ms(Wait.parse("backoff-5ms-30ms"), 5) == pytest.approx([5, 10, 20, 30, 30])
+
+
+def test_a_backoff_with_jitter_in_percent_is_lengthened_by_up_to_that() -> None:
+    """As seed 001 prints it: 0.1 s doubling to 5 s, and up to 10 % more."""
+    wait, doubled_ms = Wait.parse("backoff-100ms-5000ms-j10"), [100, 200, 400, 800, 1600, 3200, 5000]
+    assert str(wait) == "backoff-100ms-5000ms-j10"
+    for _ in range(100):
+        stretched = [paused / plain for paused, plain in zip(pauses_ms(wait, 7), doubled_ms, strict=True)]
+        assert all(1 <= one <= 1.1 for one in stretched)
+        assert len(set(stretched)) > 1
 
 
 @given(backoffs, st.integers(0, 5))
