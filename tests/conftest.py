@@ -26,8 +26,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.Popen[bytes
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible_children() -> Iterator[None]:
-    """What a shell or cron puts into the background begins with SIGINT ignored, and so would all that a test starts."""
-    with default_in_children(signal.SIGINT):
+    """What a shell, cron or nohup starts in the background ignores some signals, and so would what a test starts."""
+    with default_in_children(signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         yield
 
 

@@ -116,17 +116,21 @@ def ratio_of_campaigns(numerators: Sequence[Sequence[float]], denominators: Sequ
         single = len(one) == len(other) == 1
         method = Method.ONE_RUN if single else Method.RANGE
         return Estimate(value, min(one) / max(other), max(one) / min(other), method, runs)
+    method = Method.WELCH_LOG if len(numerators) == 1 else Method.WELCH_LOG_OF_CAMPAIGNS
+    return _from_logs(*_welch(above, below), method, runs)
+
+
+def _welch(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
+    """The difference of the means of two sets of logarithms, and half the width of its interval."""
     centre = statistics.fmean(above) - statistics.fmean(below)
     parts = [_variance(side) / len(side) for side in (above, below)]
     squared_error = sum(parts)
-    half = 0.0
-    if squared_error > 0.0:
-        # Welch and Satterthwaite: as many degrees of freedom as the smaller side has, at least.
-        shares = [part / squared_error for part in parts]
-        freedom = 1.0 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (above, below), strict=True))
-        half = t_quantile(freedom) * math.sqrt(squared_error)
-    method = Method.WELCH_LOG if len(numerators) == 1 else Method.WELCH_LOG_OF_CAMPAIGNS
-    return _from_logs(centre, half, method, runs)
+    if not squared_error > 0.0:
+        return centre, 0.0
+    # Welch and Satterthwaite: as many degrees of freedom as the smaller side has, at least.
+    shares = [part / squared_error for part in parts]
+    freedom = 1.0 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (above, below), strict=True))
+    return centre, t_quantile(freedom) * math.sqrt(squared_error)
 
 
 def spread(campaigns: Sequence[Sequence[float]]) -> Spread | None:
@@ -153,6 +157,17 @@ def decisive_bounds(campaigns: Sequence[Sequence[float]]) -> tuple[float, float]
         return None
     half = t_quantile(len(units) - 1) * math.sqrt(_variance(units) / len(units))
     centre = statistics.fmean(units)
+    return math.exp(centre - half), _exp(centre + half)
+
+
+def decisive_ratio(
+    numerators: Sequence[Sequence[float]], denominators: Sequence[Sequence[float]]
+) -> tuple[float, float] | None:
+    """The same for how many times larger one set of runs is than another; None where either side has one run."""
+    above, below = _decisive_units(numerators), _decisive_units(denominators)
+    if above is None or below is None:
+        return None
+    centre, half = _welch(above, below)
     return math.exp(centre - half), _exp(centre + half)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Cell, cells_named
 from bench.analysis.claims import ALL_SYSTEMS, Claim
+from bench.analysis.contention.claims import judge_by_contention
 from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.judgement import Judgement, Verdict
@@ -20,11 +21,13 @@ def adjudicate(
 ) -> tuple[Judgement, ...]:
     """Judge every claim, in file order; one judgement for each row that the claim applies to.
 
-    Claims about speed are judged from the cells, claims about safety from a hazard campaign, where there is one.
+    Claims about speed and about waiting are judged from the cells, claims about safety from a hazard campaign, where
+    there is one.
     """
     judged: list[Judgement] = []
     for claim in claims:
-        judged += (judge_by_hazards(claim, hazards) if hazards else ()) or _judge(claim, cells)
+        by_hazards = judge_by_hazards(claim, hazards) if hazards else ()
+        judged += by_hazards or judge_by_contention(claim, cells) or _judge(claim, cells)
     return tuple(judged)
 
 

@@ -71,6 +71,7 @@ from bench.errors import LockbenchError
 from bench.hazards.traits import TRAITS, traits_of
 from bench.records.hazards import Scalar
 from bench.records.meaning import Meaning
+from bench.records.yaml_text import read_yaml
 from bench.systems.registry import HEADLINE, SYSTEMS
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -303,7 +304,7 @@ def load_scenario(name: str, folder: Path = FOLDER) -> Scenario:
     """Read one scenario by name. Raises ScenarioError with the file and what is wrong in it."""
     path = folder / f"{name}.yaml"
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        tree = read_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ScenarioError(f"no scenario {name!r}: choose from {', '.join(scenario_names(folder))}, or all") from None
     except yaml.YAMLError as broken:

@@ -7,17 +7,16 @@ that has no file here; then it has the meaning of one that says nothing.
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import yaml
 from pydantic import ValidationError
 
 from bench.errors import LockbenchError
 from bench.records.meaning import Meaning, Named, Role
+from bench.records.yaml_text import read_yaml
 
 FOLDER = Path(__file__).parents[2] / "hazards" / "scenarios"
-# libyaml, where PyYAML has it: a tenth of the time.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Made = TypeVar("_Made")
 
 
@@ -68,7 +67,7 @@ def function(
 
 def _read(path: Path) -> Meaning:
     try:
-        tree = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+        tree = read_yaml(path.read_text(encoding="utf-8"))
         return Meaning.model_validate(tree.get("meaning", {}))
     except (ValidationError, yaml.YAMLError, AttributeError) as wrong:
         raise LockbenchError(f"{path}: {wrong}") from wrong

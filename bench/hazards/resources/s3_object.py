@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError
 
 from bench.errors import LockbenchError
 from bench.hazards.resources.base import (
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lockbench-resources"
+# botocore lets through what urllib3 raises where an answer is cut off in its middle.
+_FAILED = (BotoCoreError, HTTPError, HTTPException)
 # The beginnings of the variables that moto reads (moto/settings.py), and those of the botocore inside it.
 _MOTO_READS = ("MOTO_", "TEST", "S3_", "SF_", "INITIAL_", "DEFAULT_CONTAINER_", "AWS_", "BOTO")
 # Another writer was quicker: 412; or is being served now: 409. 404: there is nothing that could match.
@@ -94,7 +98,7 @@ class S3Object(Resource):
             if _code(refused) == "NoSuchKey":
                 return _Version(None, State(), ())
             raise ResourceUnreachable(f"S3: {refused}") from refused
-        except BotoCoreError as failed:
+        except _FAILED as failed:
             raise ResourceUnreachable(f"S3: {failed}") from failed
         return _Version(answer["ETag"], State.from_tree(kept["state"]), tuple(kept["log"]))
 
@@ -110,7 +114,7 @@ class S3Object(Resource):
             if _code(refused) in _NOT_THE_NEWEST:
                 return False
             raise ResourceUnreachable(f"S3: {refused}") from refused
-        except BotoCoreError as failed:
+        except _FAILED as failed:
             raise ResourceUnreachable(f"S3: {failed}") from failed
         return True
 
@@ -128,7 +132,7 @@ class S3ObjectHost(ResourceHost):
             stage = client(port)
             try:
                 stage.create_bucket(Bucket=BUCKET)
-            except (ClientError, BotoCoreError) as failed:
+            except (ClientError, *_FAILED) as failed:
                 raise LockbenchError(f"the S3 server at port {port} makes no bucket: {failed}") from failed
             finally:
                 stage.close()

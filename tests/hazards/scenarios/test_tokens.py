@@ -21,9 +21,17 @@ LYING: Mapping[str, set[str]] = {
     "postgres-advisory": set(),
     "dynamodb": {"entry_deleted"},
 }
+# Fewer grants than a campaign's, and enough for what is found here: only the rare kinds need as many as there.
+FEWER: Mapping[str, Mapping[str, int]] = {
+    "redis": {"grants": 30, "erasures": 8, "kills": 3},
+    "redis-aof": {"grants": 30, "erasures": 8, "kills": 3},
+    "postgres-row-unguarded": {"grants": 30},
+    "postgres-row-xid": {},
+}
+FEW: Mapping[str, int] = {"grants": 30, "erasures": 8}
 SEEN_IN_EACH: Mapping[str, int] = {
     "contended": 150,
-    "entry_deleted": 30,
+    "entry_deleted": 12,
     "server_killed": 1,
     "server_restarted_empty": 1,
 }
@@ -35,7 +43,7 @@ def by_event(trials: tuple[TrialChecked, ...]) -> dict[str, TrialChecked]:
 
 @pytest.mark.parametrize("system", LYING)
 def test_the_lying_token_sources_are_found_and_the_others_passed(play: Play, system: str) -> None:
-    _, checked = play("token-sources", system)
+    _, checked = play("token-sources", system, **FEWER.get(system, FEW))
     assert checked.staging == ()
     events = by_event(checked.trials)
     assert {event for event, trial in events.items() if trial.token_faults} == LYING[system]
