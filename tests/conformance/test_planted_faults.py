@@ -72,8 +72,8 @@ PLANTED: dict[str, tuple[str, ...]] = {
     ),
     "no-facts": ("facts_come_from_the_server",),
 }
-# Disturbances of known size for the recorder, not violations of the contract.
-FOR_THE_RECORDER = {"latency", "stall"}
+# Disturbances of known size for the recorder and the measures of contention, not violations of the contract.
+FOR_THE_RECORDER = {"latency", "stall", "herd", "slow-hand-off"}
 FAULTY = SYSTEMS["faulty"]
 
 

@@ -23,6 +23,8 @@ FAULTS: Mapping[str, str] = {
     "try-waits": "a try on a held key waits for it",
     "missed-wake": "a waiter misses the release and looks again only after two seconds",
     "lost-wake-up": "a waiter by queue whose wake-up was lost sleeps until its timeout",
+    "herd": "a release wakes all who wait, and each of them asks again",
+    "slow-hand-off": "who waited for a release has its grant and is told so 20 ms later",
     "contender-dies": "an acquire of a held key raises TypeError",
     "token-restarts": "the token counts the grants of one client, not of the key",
     "deadline-from-reply": "a grant's deadline counts from the reply, not from the request",

@@ -133,6 +133,10 @@ class FaultyLock(MemoryLock):
         if self._looks_every_s is not None and not self._has("lost-wake-up"):
             within_s = min(within_s, self._looks_every_s)
         super()._sleep(waiter, within_s)
+        if self._has("herd"):
+            waiter.handed_over.clear()  # whose turn it is has a token by now
+        if self._has("slow-hand-off") and waiter.token is not None:
+            self.clock.sleep(0.02)  # pace: the planted delay
 
     def _abandon(self, key: str, owner: str) -> None:
         if self._has("interrupted-again-stays"):
@@ -228,6 +232,8 @@ class FaultyLock(MemoryLock):
             return Refusal(Outcome.UNKNOWN, "no reply to the release")
         except ConnectionCutError:
             return Refusal(Outcome.ERROR, "the connection was closed before the release was sent")
+        if self._has("herd"):
+            self._store.wake_all(stored.key)
         return RELEASED if self._has("release-always-ok") else answer
 
     def lost(self, grant: Grant) -> str | None:
