@@ -62,6 +62,7 @@ PLANTED: dict[str, tuple[str, ...]] = {
     "serial-client": ("calls_overlap",),
     "closed-client-hangs": ("closed_client_refuses",),
     "closed-client-grants": ("closed_client_refuses", "with_block_closes"),
+    "closed-stays-connected": ("many_waiters_leave_nothing",),
     "close-twice-fails": ("close_may_be_repeated",),
     "idle-end-costs": ("a_connection_ended_while_idle_costs_nothing",),
     "silence-unnoticed": ("silent_connections_are_replaced", "silent_connections_do_not_cost_the_lease"),

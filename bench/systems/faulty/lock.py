@@ -48,6 +48,7 @@ class FaultyLock(MemoryLock):
         self._looks_every_s: float | None = None  # while it waits by `queue`, which is woken over the link
         self._link = LINKS.get(self.endpoint.options.get("link", ""), Link())
         self._seen = (self._link.cuts, self._link.silences)
+        gate_at(self.endpoint.addresses).connect(1)
 
     # Acquire
 
@@ -254,6 +255,11 @@ class FaultyLock(MemoryLock):
         if self._closes == 2 and self._has("close-twice-fails"):
             raise RuntimeError("planted: closed twice")
         super().close()
+
+    def _close(self) -> None:
+        if not self._closed and not self._has("closed-stays-connected"):
+            gate_at(self.endpoint.addresses).connect(-1)
+        super()._close()
 
     def _server_facts(self) -> ServerFacts:
         """Facts of the store, or nothing."""
