@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 
 from bench.conformance import (
+    crowds,
     ended_connections,
     exclusion,
     finality,
@@ -27,8 +28,8 @@ from bench.systems.registry import System
 Check = Callable[[Harness], None]
 _ENDINGS: tuple[ModuleType, ...] = (links, ended_connections, silent_connections)
 _MODULES: tuple[ModuleType, ...] = (
-    exclusion, waiting, interruptions, ownership, leases, finality, tokens, *_ENDINGS, slow_links, wake_ups, names,
-    lifecycle,
+    exclusion, waiting, crowds, interruptions, ownership, leases, finality, tokens, *_ENDINGS, slow_links, wake_ups,
+    names, lifecycle,
 )  # fmt: skip
 _FAR = f"_{FAR_ROUND_TRIP_MS}_ms_away"
 

@@ -9,18 +9,31 @@ monkey.patch_all()
 
 import json  # noqa: E402
 import sys  # noqa: E402
+from collections.abc import Callable, Sequence  # noqa: E402
 from typing import Any  # noqa: E402
 
 import gevent  # noqa: E402
 from gevent.fileobject import FileObject  # noqa: E402
 
 from bench.conformance.bounds import PATIENCE_MS  # noqa: E402
+from bench.conformance.crowd import Task, Tasks  # noqa: E402
 from bench.conformance.script import Script  # noqa: E402
+
+
+class Greenlets(Tasks):
+    """Functions that can be killed."""
+
+    def start(self, function: Callable[[], None]) -> Task:
+        started: Task = gevent.spawn(function)
+        return started
+
+    def kill(self, tasks: Sequence[Task]) -> None:
+        gevent.killall(list(tasks), timeout=PATIENCE_MS / 1000)
 
 
 def main() -> None:
     """Answer one line at a time until the input ends. Other greenlets run while the next line is awaited."""
-    script = Script()
+    script = Script(Greenlets())
     for line in FileObject(sys.stdin.fileno(), "r", closefd=False):
         request = json.loads(line)
         try:

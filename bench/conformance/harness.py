@@ -3,7 +3,7 @@
 import itertools
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -178,6 +178,10 @@ class Harness:
     def entries(self, key: str) -> list[str]:
         """What the servers themselves store for a key: its holder and its queue."""
         return self.system.leftovers(self.endpoint, key)
+
+    def presence(self) -> Mapping[str, int]:
+        """What the servers themselves say they have of their clients, counted by kind; empty where they do not tell."""
+        return self.system.presence(self.endpoint)
 
     def must_be_held(self, key: str, by: str) -> None:
         """Fail unless a stranger's try finds the key busy."""

@@ -1,14 +1,18 @@
 """One client driven by requests and answers of plain values: what an actor runs, in its process or in ours."""
 
 import time
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from bench.conformance.crowd import Crowd, Tasks
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, Grant, LockClient, Refusal, Released
 from bench.systems.clock import SYSTEM_CLOCK
 from bench.systems.wait import Wait
+
+_ON_THEIR_WAY_S = 0.1
 
 
 def endpoint_as_values(endpoint: Endpoint) -> dict[str, Any]:
@@ -29,8 +33,10 @@ def endpoint_from_values(values: dict[str, Any]) -> Endpoint:
 class Script:
     """Holds one client and its grants by key. Each request names what to `do`; each answer has an `outcome`."""
 
-    def __init__(self) -> None:
+    def __init__(self, tasks: Tasks | None = None) -> None:
+        self._tasks = tasks or Tasks()
         self._client: LockClient | None = None
+        self._crowd: Crowd | None = None
         self._grants: dict[str, Grant] = {}
         self._wait = Wait("try")
 
@@ -51,6 +57,13 @@ class Script:
                 return self._count(request)
             case "churn":
                 self._churn(request)
+            case "gather":
+                return self._gather(request)
+            case "interrupt":
+                self.crowd.interrupt(request["count"])
+                return {"outcome": "interrupted"}
+            case "disperse":
+                return {"outcome": "dispersed", "answers": self.crowd.disperse()}
             case "close":
                 self.client.close()
                 return {"outcome": "closed"}
@@ -62,12 +75,19 @@ class Script:
         assert self._client is not None, "the actor has not been opened"
         return self._client
 
+    @property
+    def crowd(self) -> Crowd:
+        """The last one that was gathered."""
+        assert self._crowd is not None, "nobody has been gathered"
+        return self._crowd
+
     def _open(self, request: dict[str, Any]) -> dict[str, Any]:
         options = ClientOptions(client=request["client"], ttl_ms=request["ttl_ms"], variant=request["variant"])
         endpoint = endpoint_from_values(request["endpoint"])
         module, _, name = request["client_path"].partition(":")
         kind: type[LockClient] = getattr(import_module(module), name)
         self._client = kind.open(endpoint, options)
+        self._opener = lambda number: kind.open(endpoint, replace(options, client=f"{options.client}-{number}"))
         self._wait = Wait.parse(request["wait"])
         return {"outcome": "open"}
 
@@ -78,6 +98,12 @@ class Script:
         if isinstance(answer, Grant):
             self._grants[key] = answer
         return {**self._described(answer), "sent_ns": sent_ns}
+
+    def _gather(self, request: dict[str, Any]) -> dict[str, Any]:
+        wait = Wait.parse(request["wait"])
+        self._crowd = Crowd(self._tasks, self._opener, request["key"], wait, request["patience_ms"])
+        time.sleep(_ON_THEIR_WAY_S)  # pace: nobody tells that all of them wait by now
+        return {"outcome": "gathered"}
 
     def _renew(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = self.client.renew(self._grants[request["key"]])

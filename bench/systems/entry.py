@@ -27,6 +27,8 @@ DOTTED: Line = (0, (1.2, 1.6))
 
 # Holder and queue of a key as the servers store them, asked past the adapter; empty: nothing is left of it.
 Leftovers = Callable[[Endpoint, str], list[str]]
+# What servers say they have of all their clients (connections, sessions, …), counted by kind, without whoever asks.
+Presence = Callable[[Endpoint], Mapping[str, int]]
 
 _Kind = TypeVar("_Kind")
 
@@ -69,6 +71,7 @@ class System:
     servers_path: str | None = None  # None: needs no server
     server_set: str | None = None  # the `ServerSpec.name` of those, so that nothing is imported to know it
     leftovers_path: str | None = None  # a `Leftovers`; the conformance suite counts with it
+    presence_path: str | None = None  # a `Presence`; None: the servers do not tell
     look: Look | None = None  # None: one made from the name
     headline: bool = False
     durable_variant: str | None = None  # the sibling row with durable writes, measured beside this one
@@ -110,6 +113,13 @@ class System:
                 f"{self._said} has no leftovers_path: name a function that lists what is stored for a key"
             )
         return cast(Leftovers, self._load(self.leftovers_path))
+
+    @property
+    def presence(self) -> Presence:
+        """How its servers are asked for what they have of their clients."""
+        if self.presence_path is None:
+            return lambda _endpoint: {}
+        return cast(Presence, self._load(self.presence_path))
 
     @property
     def folder(self) -> str:

@@ -118,7 +118,7 @@ def _check(entry: System, known: Mapping[str, System]) -> None:
     if entry.name in known:
         owner = known[entry.name].package or "the bench itself"
         raise BrokenSystem(f"the name {entry.name} is taken, by {owner}: choose another")
-    for path in (entry.client_path, entry.servers_path, entry.leftovers_path):
+    for path in (entry.client_path, entry.servers_path, entry.leftovers_path, entry.presence_path):
         if path is not None and not _PATH.fullmatch(path):
             raise BrokenSystem(f"{entry.name}: {path!r} is not package.module:name")
     if (entry.servers_path is None) != (entry.server_set is None):

@@ -62,6 +62,7 @@ PLANTED: dict[str, tuple[str, ...]] = {
     "serial-client": ("calls_overlap",),
     "closed-client-hangs": ("closed_client_refuses",),
     "closed-client-grants": ("closed_client_refuses", "with_block_closes"),
+    "closed-stays-connected": ("many_waiters_leave_nothing",),
     "close-twice-fails": ("close_may_be_repeated",),
     "idle-end-costs": ("a_connection_ended_while_idle_costs_nothing",),
     "silence-unnoticed": ("silent_connections_are_replaced", "silent_connections_do_not_cost_the_lease"),
@@ -72,8 +73,8 @@ PLANTED: dict[str, tuple[str, ...]] = {
     ),
     "no-facts": ("facts_come_from_the_server",),
 }
-# Disturbances of known size for the recorder, not violations of the contract.
-FOR_THE_RECORDER = {"latency", "stall"}
+# Disturbances of known size for the recorder and the measures of contention, not violations of the contract.
+FOR_THE_RECORDER = {"latency", "stall", "herd", "slow-hand-off"}
 FAULTY = SYSTEMS["faulty"]
 
 

@@ -10,6 +10,7 @@ ENTRIES = (
         servers_path="bench.systems.etcd.server:EtcdServers",
         server_set="etcd",
         leftovers_path="bench.systems.etcd.leftovers:leftovers",
+        presence_path="bench.systems.etcd.leftovers:presence",
         default_wait="watch",
         look=Look("#0072B2", "D"),
         headline=True,

@@ -2,11 +2,15 @@
 
 import base64
 import json
+from collections import Counter
+from collections.abc import Mapping
 from http.client import HTTPConnection
 
 from bench.servers.endpoint import Endpoint
+from bench.systems.etcd.gateway import Gateway
 
 _WITHIN_S = 5.0
+_COUNTED = {"watchers": "etcd_debugging_mvcc_watcher_total", "watch streams": "etcd_debugging_mvcc_watch_stream_total"}
 
 
 def leftovers(endpoint: Endpoint, key: str) -> list[str]:
@@ -21,6 +25,18 @@ def leftovers(endpoint: Endpoint, key: str) -> list[str]:
     finally:
         connection.close()
     return sorted(base64.b64decode(entry["key"]).decode() for entry in answer.get("kvs", []))
+
+
+def presence(endpoint: Endpoint) -> Mapping[str, int]:
+    """Of all members: leases, which each of them knows, and watches. Connections they do not count."""
+    found: Counter[str] = Counter()
+    for address in endpoint.addresses:
+        member = Gateway(endpoint.at((address,)), _WITHIN_S)
+        found["leases"] += len(member.leases())
+        samples = member.samples()
+        for name, series in _COUNTED.items():
+            found[name] += int(samples[series])
+    return found
 
 
 def _base64(text: str) -> str:

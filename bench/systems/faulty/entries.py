@@ -8,6 +8,7 @@ ENTRIES = (
         title="Faulty (planted faults)",
         client_path="bench.systems.faulty.lock:FaultyLock",
         leftovers_path="bench.systems.memory.leftovers:leftovers",
+        presence_path="bench.systems.faulty.leftovers:presence",
         default_wait="poll-5ms",
         tags=("planted",),
     ),

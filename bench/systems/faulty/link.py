@@ -71,6 +71,12 @@ class Gate:
 
     mutex: threading.Lock
     passed: int = 0
+    connected: int = 0
+
+    def connect(self, more: int) -> None:
+        """Count a connection that was opened, or was closed (-1)."""
+        with self.mutex:
+            self.connected += more
 
     def enter(self, stall_at: int, stall_ms: int, clock: Clock) -> None:
         """Count one acquire; the `stall_at`-th keeps the gate shut for `stall_ms`, also for those behind it."""

@@ -48,6 +48,7 @@ class FaultyLock(MemoryLock):
         self._looks_every_s: float | None = None  # while it waits by `queue`, which is woken over the link
         self._link = LINKS.get(self.endpoint.options.get("link", ""), Link())
         self._seen = (self._link.cuts, self._link.silences)
+        gate_at(self.endpoint.addresses).connect(1)
 
     # Acquire
 
@@ -133,6 +134,10 @@ class FaultyLock(MemoryLock):
         if self._looks_every_s is not None and not self._has("lost-wake-up"):
             within_s = min(within_s, self._looks_every_s)
         super()._sleep(waiter, within_s)
+        if self._has("herd"):
+            waiter.handed_over.clear()  # whose turn it is has a token by now
+        if self._has("slow-hand-off") and waiter.token is not None:
+            self.clock.sleep(0.02)  # pace: the planted delay
 
     def _abandon(self, key: str, owner: str) -> None:
         if self._has("interrupted-again-stays"):
@@ -228,6 +233,8 @@ class FaultyLock(MemoryLock):
             return Refusal(Outcome.UNKNOWN, "no reply to the release")
         except ConnectionCutError:
             return Refusal(Outcome.ERROR, "the connection was closed before the release was sent")
+        if self._has("herd"):
+            self._store.wake_all(stored.key)
         return RELEASED if self._has("release-always-ok") else answer
 
     def lost(self, grant: Grant) -> str | None:
@@ -248,6 +255,11 @@ class FaultyLock(MemoryLock):
         if self._closes == 2 and self._has("close-twice-fails"):
             raise RuntimeError("planted: closed twice")
         super().close()
+
+    def _close(self) -> None:
+        if not self._closed and not self._has("closed-stays-connected"):
+            gate_at(self.endpoint.addresses).connect(-1)
+        super()._close()
 
     def _server_facts(self) -> ServerFacts:
         """Facts of the store, or nothing."""

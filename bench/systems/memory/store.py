@@ -31,9 +31,13 @@ class _Lock:
 
 
 class Store:
-    """Every operation first ends the leases that have run out, so expiry needs no thread of its own."""
+    """Every operation first ends the leases that have run out, so expiry needs no thread of its own.
+
+    `requests` counts what clients asked, as a server does; `holder` and `entries` are looks from outside.
+    """
 
     def __init__(self) -> None:
+        self.requests = 0
         self._mutex = threading.Lock()
         self._locks: dict[str, _Lock] = {}
         self._tokens: dict[str, int] = {}  # outlives the locks: a count that restarts would hand out a token twice
@@ -41,7 +45,7 @@ class Store:
     def take(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> int | None:
         """Grant a free key and return its token; None when it is held. Nobody overtakes the queue."""
         with self._mutex:
-            lock = self._settled(key, now_ns)
+            lock = self._asked(key, now_ns)
             if lock.owner is not None:
                 return None
             return self._grant(key, lock, owner, ttl_ms, now_ns)
@@ -50,7 +54,7 @@ class Store:
         """Join the queue, at its end; the key is handed over at once when it is free. `jump` is for planted faults."""
         waiter = Waiter(owner, ttl_ms)
         with self._mutex:
-            queue = self._settled(key, now_ns).queue
+            queue = self._asked(key, now_ns).queue
             queue.insert(0 if jump else len(queue), waiter)
             self._settled(key, now_ns)
         return waiter
@@ -58,12 +62,12 @@ class Store:
     def next_change_ns(self, key: str, now_ns: int) -> int:
         """Hand the key over if its lease has run out; return the end of the present one: a waiter sleeps till then."""
         with self._mutex:
-            return self._settled(key, now_ns).ends_ns
+            return self._asked(key, now_ns).ends_ns
 
     def withdraw(self, key: str, waiter: Waiter, now_ns: int) -> bool:
         """Leave the queue. False: the key was handed over in the meantime, and the waiter holds it."""
         with self._mutex:
-            lock = self._settled(key, now_ns)
+            lock = self._asked(key, now_ns)
             if waiter.token is not None:
                 return False
             lock.queue.remove(waiter)
@@ -73,7 +77,7 @@ class Store:
     def forget(self, key: str, owner: str, now_ns: int) -> None:
         """Leave nothing of `owner`, whether it waits, holds, or neither."""
         with self._mutex:
-            lock = self._settled(key, now_ns)
+            lock = self._asked(key, now_ns)
             lock.queue = deque(waiter for waiter in lock.queue if waiter.owner != owner)
             if lock.owner == owner:
                 lock.owner = None
@@ -83,7 +87,7 @@ class Store:
     def renew(self, key: str, owner: str, ttl_ms: int, now_ns: int) -> bool:
         """Replace what remains of the lease by `ttl_ms`. False: `owner` does not hold the key."""
         with self._mutex:
-            lock = self._settled(key, now_ns)
+            lock = self._asked(key, now_ns)
             if lock.owner != owner:
                 self._forget_if_idle(key, lock)
                 return False
@@ -93,13 +97,19 @@ class Store:
     def release(self, key: str, owner: str, now_ns: int) -> bool:
         """Free the key and hand it to the first in the queue. False: `owner` does not hold it, and nothing changed."""
         with self._mutex:
-            lock = self._settled(key, now_ns)
+            lock = self._asked(key, now_ns)
             held = lock.owner == owner
             if held:
                 lock.owner = None
                 self._settled(key, now_ns)
             self._forget_if_idle(key, lock)
             return held
+
+    def wake_all(self, key: str) -> None:
+        """Wake everybody in the queue, whose turn it is or not. For planted faults."""
+        with self._mutex:
+            for waiter in self._locks[key].queue if key in self._locks else ():
+                waiter.handed_over.set()
 
     def holder(self, key: str, now_ns: int) -> tuple[str, int] | None:
         """Owner of the key and the end of its lease; None when it is free."""
@@ -115,6 +125,10 @@ class Store:
             self._forget_if_idle(key, lock)
             held = [] if lock.owner is None else [f"holder {lock.owner}"]
             return held + [f"waiter {waiter.owner}" for waiter in lock.queue]
+
+    def _asked(self, key: str, now_ns: int) -> _Lock:
+        self.requests += 1
+        return self._settled(key, now_ns)
 
     def _settled(self, key: str, now_ns: int) -> _Lock:
         lock = self._locks.setdefault(key, _Lock())

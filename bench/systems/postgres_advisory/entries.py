@@ -10,6 +10,7 @@ ENTRIES = (
         servers_path="bench.systems.postgres_advisory.server:PostgresAdvisoryServers",
         server_set="postgres",
         leftovers_path="bench.systems.postgres_advisory.leftovers:leftovers",
+        presence_path="bench.systems.postgres_row.leftovers:presence",
         default_wait="block",
     ),
 )

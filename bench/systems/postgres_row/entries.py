@@ -9,6 +9,7 @@ _row = partial(
     servers_path="bench.systems.postgres_row.server:PostgresServers",
     server_set="postgres",
     leftovers_path="bench.systems.postgres_row.leftovers:leftovers",
+    presence_path="bench.systems.postgres_row.leftovers:presence",
     default_wait="block",
 )
 

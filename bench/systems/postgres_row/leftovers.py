@@ -1,10 +1,17 @@
 """What a PostgreSQL server keeps for a lock, asked past the adapter."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import psycopg
 
 from bench.servers.endpoint import Endpoint
 
 _WITHIN_S = 5.0
+_PRESENCE = """
+    SELECT count(*), count(xact_start),
+    (SELECT count(*) FROM pg_locks WHERE pg_locks.pid = ANY (array_agg(activity.pid)))
+    FROM pg_stat_activity AS activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
 
 def leftovers(endpoint: Endpoint, key: str) -> list[str]:
@@ -17,6 +24,19 @@ def leftovers(endpoint: Endpoint, key: str) -> list[str]:
 
 def sessions(endpoint: Endpoint, query: str) -> list[str]:
     """Sessions whose pids a query selects."""
+    return [f"session {pid}" for (pid,) in _rows(endpoint, query)]
+
+
+def presence(endpoint: Endpoint) -> Mapping[str, int]:
+    """Sessions of clients, the transactions that are open in them, and the locks that they hold or wait for.
+
+    Who listens to a channel only the listener's own session can see; it ends with that.
+    """
+    ((there, in_transaction, locks),) = _rows(endpoint, _PRESENCE)
+    return {"sessions": there, "transactions": in_transaction, "locks": locks}
+
+
+def _rows(endpoint: Endpoint, query: str) -> list[tuple[Any, ...]]:
     host, port = endpoint.addresses[0]
     with psycopg.connect(
         host=host,
@@ -26,4 +46,4 @@ def sessions(endpoint: Endpoint, query: str) -> list[str]:
         password=endpoint.secrets.get("password"),
         connect_timeout=int(_WITHIN_S),
     ) as connection:
-        return [f"session {pid}" for (pid,) in connection.execute(query.encode())]
+        return connection.execute(query.encode()).fetchall()

@@ -10,6 +10,7 @@ _redis = partial(
     servers_path="bench.systems.redis.server:RedisServers",
     server_set="redis",
     leftovers_path="bench.systems.redis.leftovers:leftovers",
+    presence_path="bench.systems.redis.leftovers:presence",
     default_wait="poll-5ms-j20",
 )
 

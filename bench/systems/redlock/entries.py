@@ -11,6 +11,7 @@ _redlock = partial(
     servers_path="bench.systems.redlock.server:RedlockServers",
     server_set="redlock",
     leftovers_path="bench.systems.redis.leftovers:leftovers",
+    presence_path="bench.systems.redis.leftovers:presence",
     default_wait="poll-5ms-j20",
     patient_variant={"node_timeout_ms": "3000"},
 )

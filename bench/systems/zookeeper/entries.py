@@ -9,6 +9,7 @@ _zookeeper = partial(
     servers_path="bench.systems.zookeeper.server:ZooKeeperServers",
     server_set="zookeeper",
     leftovers_path="bench.systems.zookeeper.leftovers:leftovers",
+    presence_path="bench.systems.zookeeper.leftovers:presence",
     default_wait="watch",
 )
 
