@@ -32,7 +32,10 @@ _FAULTS = {
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
     """The section; none where no run had a fault."""
     rows = [row for row in cell_rows(comparison) if row.cell.workload.has_fault]
-    return (Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, rows)) if rows else ()
+    if not rows:
+        return ()
+    carried = any(name.endswith("_us_p99") for row in rows for run in row.cell.used for name in run.availability)
+    return Heading(_TITLE), Paragraph(_EXPLANATION), Table((*_COLUMNS, *(_TAILS if carried else ())), rows)
 
 
 def fault_words(workload: Workload) -> str:
@@ -113,6 +116,8 @@ _COLUMNS: Sequence[Column[CellRow]] = (
     Column("Answered after", _answered(AFTER), fit=Fit()),
     Column("p50 before", _ms("before_us_p50"), unit="ms"),
     Column("p50 after", _ms("after_us_p50"), unit="ms"),
+)
+_TAILS: Sequence[Column[CellRow]] = (  # where any run is long enough for them
     Column("p99 before", _ms("before_us_p99"), unit="ms"),
     Column("p99 after", _ms("after_us_p99"), unit="ms"),
 )

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
 from bench.analysis import names
 from bench.analysis.cells import Cell
@@ -26,15 +26,16 @@ from bench.report.formats import NO_BREAK, significant
 from bench.report.style import MUTED, house_style, look
 
 _WIDTH_IN = 7.6
-_LEFT_IN, _RIGHT_IN, _PANEL_IN, _GAP_IN, _BETWEEN_IN = 1.42, 0.12, 0.78, 0.1, 0.1
-_SHADE, _FAILED, _ENDED = "#e3e3e3", "#D55E00", "#222222"
+_LEFT_IN, _RIGHT_IN, _PANEL_IN, _GAP_IN, _BETWEEN_IN = 1.84, 0.12, 0.8, 0.1, 0.1
+_SHADE, _DARK = "#e0e0e0", "#222222"  # no system has these
 _HEADINGS = {
     "leader-killed": "leader or only\nserver killed",
     "minority-stopped": "minority of\nservers stopped",
     "majority-stopped": "majority of\nservers stopped",
     "holder-killed": "holder killed",
 }
-_TICKS_MS = {1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1_000.0: "1 s", 10_000.0: "10 s"}
+_TICKS_MS = {0.1: "0.1 ms", 1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1_000.0: "1 s", 10_000.0: "10 s"}
+_LOW_MS, _HIGH_MS, _BAR_MS = 0.06, 60_000.0, 20_000.0
 _TITLE = "Waiting for a lock while servers or holders are lost"
 
 
@@ -49,8 +50,8 @@ def recovery_timeline(evidence: Evidence) -> Drawing:
     runs = [run for cell in shown.values() if (run := _run(cell)) is not None]
     title, caption = _title(runs), _caption(evidence, list(shown.values()))
     with house_style():
-        below_in = caption_height_in(caption, _WIDTH_IN) + 0.46
-        above_in = 0.95
+        below_in = caption_height_in(caption, _WIDTH_IN) + 0.42
+        above_in = 0.88
         height_in = below_in + max(1, len(systems)) * (_PANEL_IN + _BETWEEN_IN) + above_in
         figure = canvas(_WIDTH_IN, height_in)
         write_caption(figure, caption)
@@ -64,15 +65,16 @@ def recovery_timeline(evidence: Evidence) -> Drawing:
                 axes = figure.add_axes(place)
                 found = shown.get((system, fault))
                 _panel(axes, found, _limits(runs))
-                axes.tick_params(labelleft=column == 0, labelbottom=row == len(systems) - 1)
+                # Beside and below what does not apply there is room for the labels of the next one.
+                first = not any((system, one) in shown for one in faults[:column])
+                last = not any((one, fault) in shown for one in systems[row + 1 :])
+                axes.tick_params(labelleft=first, labelbottom=last)
                 if row == 0:
                     axes.set_title(_HEADINGS[fault], fontsize=8, fontweight="normal", pad=4)
             _name(figure, system, 0.1 / _WIDTH_IN, (bottom_in + _PANEL_IN / 2.0) / height_in)
         if runs:
             middle = (_LEFT_IN + _WIDTH_IN - _RIGHT_IN) / 2.0 / _WIDTH_IN
-            figure.text(
-                middle, (below_in - 0.34) / height_in, "seconds since the fault began", fontsize=8.5, ha="center"
-            )
+            figure.text(middle, (below_in - 0.3) / height_in, "seconds since the fault began", fontsize=8, ha="center")
             _legend(figure, 1.0 - 0.28 / height_in)
     return Drawing(
         name="recovery_timeline",
@@ -101,14 +103,17 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
     run = None if cell is None else _run(cell)
     axes.set_xlim(*limits)
     axes.set_yscale("log")
-    axes.set_ylim(0.4, 30_000.0)
+    axes.set_ylim(_LOW_MS, _HIGH_MS)
+    axes.xaxis.set_major_locator(MultipleLocator(2.0))
     axes.yaxis.set_major_locator(FixedLocator(list(_TICKS_MS)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _TICKS_MS.get(y, "")))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.tick_params(labelsize=7, length=2)
     if cell is None or run is None:
         axes.set_axis_off()
-        axes.text(0.5, 0.5, "not possible", transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED)
+        axes.text(
+            0.5, 0.5, "does not apply", transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED
+        )
         return
     assert run.over_time is not None, "`_run` chose it"
     began_ns = max(one.began_ns for one in run.faults)
@@ -117,7 +122,7 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
     if ends_s:
         axes.axvspan(0.0, max(ends_s), color=_SHADE, linewidth=0, zorder=0)
     else:
-        axes.axvline(0.0, color=_ENDED, linewidth=1.0, zorder=1)
+        axes.axvline(0.0, color=_DARK, linewidth=1.0, zorder=1)
     style = look(cell.system)
     for granted in (True, False):
         points = [
@@ -129,19 +134,27 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
         ]
         axes.plot(
             [x for x, _ in points],
-            [max(y, 0.5) for _, y in points],
+            [max(y, _LOW_MS) for _, y in points],
             linestyle="none",
             marker="." if granted else "x",
-            markersize=2.6 if granted else 3.4,
-            markeredgewidth=0.0 if granted else 0.8,
-            color=style.colour if granted else _FAILED,
-            alpha=0.75,
+            markersize=3.0,
+            markeredgewidth=0.0 if granted else 0.6,
+            color=style.colour if granted else _DARK,
+            alpha=0.7,
             zorder=3 if granted else 4,
         )
     _without_grant(axes, run.availability, limits)
     if run.void:
         axes.text(
-            0.98, 0.05, f"void: {run.void_cause}", transform=axes.transAxes, ha="right", fontsize=6.2, color=_FAILED
+            0.98,
+            0.04,
+            f"void: {run.void_cause}",
+            transform=axes.transAxes,
+            ha="right",
+            fontsize=6.6,
+            color=MUTED,
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8},
+            zorder=6,
         )
 
 
@@ -151,15 +164,15 @@ def _without_grant(axes: Axes, found: Mapping[str, float], limits: tuple[float, 
         return
     start, length = found["without_grant_from_s"], found["without_grant_s"]
     end = min(start + length, limits[1])
-    axes.plot([start, end], [9_000.0, 9_000.0], color=_ENDED, linewidth=2.2, solid_capstyle="butt", zorder=5)
+    axes.plot([start, end], [_BAR_MS, _BAR_MS], color=_DARK, linewidth=2.2, solid_capstyle="butt", zorder=5)
     right = end + 0.03 * (limits[1] - limits[0])
     again = "" if found.get("grants_again", 1.0) else "≥ "
-    axes.text(right, 9_000.0, f"{again}{significant(length)}{NO_BREAK}s", fontsize=6.8, va="center", zorder=5)
+    axes.text(right, _BAR_MS, f"{again}{significant(length)}{NO_BREAK}s", fontsize=6.8, va="center", zorder=5)
 
 
 def _name(figure: Figure, system: str, x: float, y: float) -> None:
     words = names.title(system).replace(", ", ",\n", 1).replace(" (", "\n(")
-    figure.text(x, y, words, fontsize=8, va="center", color=look(system).colour, fontweight="bold")
+    figure.text(x, y, words, fontsize=7.6, va="center", color=look(system).colour, fontweight="bold")
 
 
 def _legend(figure: Figure, top: float) -> None:
@@ -168,8 +181,8 @@ def _legend(figure: Figure, top: float) -> None:
 
     handles: list[Patch | Line2D] = [
         marker(".", MUTED, "acquire that got the lock"),
-        marker("x", _FAILED, "any other answer"),
-        Line2D([], [], color=_ENDED, linewidth=2.2, label="longest time without a grant"),
+        marker("x", _DARK, "any other answer"),
+        Line2D([], [], color=_DARK, linewidth=2.2, label="longest time without a grant"),
         Patch(facecolor=_SHADE, label="fault in force"),
     ]
     figure.legend(
@@ -199,7 +212,7 @@ def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:
     emulated = " An emulator stands for DynamoDB." if any(cell.emulator for cell in cells) else ""
     return (
         f"{asked}. Each dot is the slowest acquire of 10 ms, placed where it was scheduled; its height is the time "
-        "from there to its answer, on a log scale. Shaded: from when the fault was in force until stopped servers "
+        "from there to its answer, on a log scale. Shaded: from the first signal until stopped servers "
         "continued, or killed ones served again. One run a panel, the first that counts."
         f"{emulated} {machine_words(evidence)}"
     )
