@@ -1,12 +1,21 @@
 """Which faults a run of load can have: by what a system's servers are, and never by its name."""
 
+import contextlib
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from bench.campaign.asked import BadWorkload, by_options
 from bench.campaign.faults.kinds import faults_of, majority, minority
 from bench.campaign.load_plans import plan_runs
+from bench.campaign.load_runs import _mended
 from bench.campaign.modes import QUICK, choose_systems
 from bench.campaign.workload_file import plan_of_the_bench, read_workload_file
+from bench.errors import LockbenchError
+from bench.hazards.lab.servers import LabServers
+from bench.load.runner import _command
+from bench.records.schema import RunPlan
 from bench.records.workload import FAULTS, NO_FAULT, Workload
 from bench.systems.registry import SYSTEMS, system
 
@@ -76,3 +85,36 @@ def test_records_of_before_faults_are_read() -> None:
     tree = Workload(name="contended", clients=8, keys=1).model_dump()
     old = {name: value for name, value in tree.items() if not name.startswith("fault")}
     assert Workload.model_validate(old) == Workload.model_validate(tree)
+
+
+class Servers:
+    """Servers that only count how often they were mended."""
+
+    mended = 0
+
+    def mend(self) -> None:
+        self.mended += 1
+
+
+@pytest.mark.parametrize(
+    ("end", "mended"), [(None, 1), (LockbenchError("the load failed"), 1), (KeyboardInterrupt(), 0), (SystemExit(), 0)]
+)
+def test_servers_are_mended_for_the_next_run_and_not_where_they_are_about_to_end(
+    end: BaseException | None, mended: int
+) -> None:
+    servers = Servers()
+    with contextlib.suppress(LockbenchError, KeyboardInterrupt, SystemExit), _mended(cast(LabServers, servers)):
+        if end is not None:
+            raise end
+    assert servers.mended == mended
+
+
+def test_a_load_with_a_fault_waits_for_servers_that_come_back(tmp_path: Path) -> None:
+    def gives_up_s(**changes: object) -> float:
+        workload = Workload.model_validate({"name": "contended", "clients": 8, "keys": 1, **changes})
+        plan = RunPlan(campaign_id="c", run_id="r", position=0, system="redis", workload=workload, repetition=1, seed=1)
+        argv = _command(plan, tmp_path, {})
+        return float(argv[argv.index("--give-up-s") + 1])
+
+    assert gives_up_s() == 2.0
+    assert gives_up_s(fault="leader-killed", fault_s=5.0) > 5.0 + 20.0

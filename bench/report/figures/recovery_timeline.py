@@ -112,7 +112,7 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
     if cell is None or run is None:
         axes.set_axis_off()
         axes.text(
-            0.5, 0.5, "does not apply", transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED
+            0.34, 0.5, "does not apply", transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED
         )
         return
     assert run.over_time is not None, "`_run` chose it"
