@@ -77,6 +77,7 @@ class Refused:
     intended_ns: Column = field(default_factory=_none)
     started_ns: Column = field(default_factory=_none)
     answered_ns: Column = field(default_factory=_none)
+    outcome: npt.NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))  # empty: nobody asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,14 @@ def read_events(path: Path) -> RunEvents:
             int(pc.count_distinct(table["client"]).as_py()),
             intended_ns,
             acquired_ns - intended_ns,
-            Refused(*_columns(refused, ["key", "intended_ns", "started_ns", "acquired_ns"])),
+            _refused(refused),
         )
+
+
+def _refused(table: pa.Table) -> Refused:
+    key, intended_ns, started_ns, answered_ns = _columns(table, ["key", "intended_ns", "started_ns", "acquired_ns"])
+    outcome = np.array(table["outcome"].cast("string").to_pylist(), dtype=np.str_)
+    return Refused(key, intended_ns, started_ns, answered_ns, outcome)
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:

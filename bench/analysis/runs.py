@@ -1,7 +1,7 @@
 """One row a run: what was asked, what was measured, and whether the run may be believed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
 from bench.records.packed import require_whole
-from bench.records.schema import LadderStep, Measured, RunPlan, RunState, Severity, WarmUp
+from bench.records.schema import LadderStep, Measured, OverTime, RunPlan, RunState, Severity, Struck, WarmUp
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.records.workload import Workload
 
@@ -84,6 +84,9 @@ class RunRow:
     cpu_s_by_process: Mapping[str, float] = field(default_factory=dict)
     placement: Mapping[str, str] = field(default_factory=dict)  # empty: not recorded
     warmed: Mapping[str, WarmUp] = field(default_factory=dict)  # by set of servers; empty: not recorded
+    faults: tuple[Struck, ...] = ()
+    availability: Mapping[str, float] = field(default_factory=dict)  # see `Checked.availability`
+    over_time: OverTime | None = None
 
     @property
     def void(self) -> bool:
@@ -140,7 +143,10 @@ def _row(run: RunFolder) -> RunRow:
         voiding = [check for check in failures if check.severity is Severity.VOID]
         cause = ", ".join(check_title(check.name) for check in voiding)
         reason = "; ".join(check.message for check in voiding)
-    return _measured_row(plan, state, measured, (cause, reason), passed, failures, from_events)
+    row = _measured_row(plan, state, measured, (cause, reason), passed, failures, from_events)
+    if state is RunState.CHECKED and measured.faults:
+        row = replace(row, faults=measured.faults, availability=checked.availability, over_time=checked.over_time)
+    return row
 
 
 def _unmeasured(plan: RunPlan, state: RunState, cause: str, reason: str) -> RunRow:

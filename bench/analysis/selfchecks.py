@@ -15,12 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.analysis.check_parts import CLAIM_LATENCY, by_outcome, check_of, is_alone, quantile_us
+from bench.analysis.contention.availability import availability, over_time
 from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
+from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Checked, Measured, RunPlan, Severity
+from bench.records.schema import Check, Checked, Facts, Measured, RunPlan, Severity
 from bench.records.workload import CONTENDED, MEETING, OPEN_LOOPS, SATURATION
 
 _LAG = "loop_lag/all"
@@ -32,6 +34,7 @@ _ABORTED_SHARE_LIMIT = 0.01
 _BLOCKED_LIMIT = 0.5  # of single acquires
 _WAIT_FLOOR_US = 500.0  # an answer that comes sooner leaves little time in which something could overlap
 _SPEEDUP_LIMIT = 1.2
+_OF_A_FAULT = ("errors", "steady_state", "unsent")
 _FAILURES = ("lost", "unknown", "error")
 
 _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
@@ -40,13 +43,26 @@ _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
     events = read_events(events_path)
-    return Checked(checks=self_checks(plan, measured, events), from_events=from_events(plan, events))
+    return Checked(
+        checks=self_checks(plan, measured, events),
+        from_events=from_events(plan, events),
+        availability=dict(availability(plan.workload, measured.faults, events)),
+        over_time=over_time(measured.faults, events),
+    )
 
 
 def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:
     """All checks, in the order in which a reader should see them."""
     checks = [*_CHECKS, *_CHECKS_OF.get(plan.workload.name, ())]
-    return tuple(check(plan, measured, events) for check in checks)
+    found = (check(plan, measured, events) for check in checks)
+    return tuple(_excused(one) if measured.faults and one.name in _OF_A_FAULT else one for one in found)
+
+
+def _excused(check: Check) -> Check:
+    """What a fault is planned to cause is what its run is about. It is in the table of availability."""
+    if check.passed:
+        return check
+    return check.model_copy(update={"passed": True, "message": f"expected of the planned fault: {check.observed}"})
 
 
 # -- was everything counted ------------------------------------------------------------------------------------------
@@ -274,6 +290,8 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """The same server, with the same settings, answered before and after."""
     before, after = measured.facts_before, measured.facts_after
+    if measured.faults:  # a server that was killed comes back with another run id, and another node may answer
+        before, after = _but_who(before), _but_who(after)
     return check_of(
         "server_identity",
         before == after,
@@ -283,6 +301,11 @@ def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Che
         "the same server answered before and after",
         "the server restarted, changed its settings, or was replaced during the run; measure again",
     )
+
+
+def _but_who(facts: Facts) -> Facts:
+    settings = {name: value for name, value in facts.durability.items() if name not in WHICH_MEMBER}
+    return facts.model_copy(update={"identity": "servers with a fault", "durability": settings})
 
 
 _CHECKS: tuple[_CheckFunction, ...] = (

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
+from bench.campaign.faults.kinds import faults_of, why_not
 from bench.campaign.modes import Asked, Mode
 from bench.errors import LockbenchError
 from bench.load.options import misfits, reader_of
@@ -55,7 +57,8 @@ def by_options(
 def read_one(one: Parameter, text: str) -> Any:
     """One value as people write it, a duration with its unit. Raises ValueError."""
     if not one.unit:
-        return EVERY if (one.field, text) == ("wait", EVERY) else reader_of(one)(text)
+        every = {"wait": EVERY, "fault": EVERY_FAULT}
+        return text if every.get(one.field) == text else reader_of(one)(text)
     value = read_duration(text, one.unit)
     least, none = max(one.low, one.planned_from), one.planned_none and not one.low
     if not (least <= value <= one.high or (none and not value)):
@@ -100,6 +103,8 @@ def sweep(workload: str, values: Mapping[str, Sequence[Any]], name: str = "") ->
 
 def mistakes_of(cells: Sequence[Asked], systems: Sequence[System], mode: Mode) -> tuple[tuple[str, str], ...]:
     """What cannot be done as asked on these systems: the option and why, each once."""
+    if any(one.changes.get("fault") == EVERY_FAULT for one in cells) and not any(map(faults_of, systems)):
+        return (("fault", f"{', '.join(entry.name for entry in systems)} can have none: they have no servers"),)
     workloads = ((entry, one) for cell in cells for entry in systems for one in cell.cells_on(entry, mode))
     return tuple(dict.fromkeys(mistake for entry, one in workloads for mistake in _mistakes(one, entry)))
 
@@ -121,5 +126,19 @@ def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
     if workload.clients > workload.processes * CLIENTS_PER_PROCESS_AT_MOST:
         most = f"{CLIENTS_PER_PROCESS_AT_MOST:,} for each load process"
         yield "clients", f"{workload.clients:,} are more than {most}: ask for more of these with processes"
+    yield from _misplaced_fault(workload, entry)
     for name, why in misfits(workload, entry):
         yield _BY_FIELD[name].option, why
+
+
+def _misplaced_fault(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
+    if not workload.has_fault:
+        return
+    if why := why_not(workload.fault, entry):
+        yield "fault", f"{entry.name} cannot have {workload.fault}: {why}"
+    if workload.keys != 1:
+        yield "keys", "a fault is measured on one key"
+    ends_s = workload.fault_after_s + workload.fault_s
+    if ends_s >= workload.measure_s:
+        ends, window = (duration_text(value, "s") for value in (ends_s, workload.measure_s))
+        yield "fault-after", f"the fault ends {ends} after the window opens, which is {window} long"

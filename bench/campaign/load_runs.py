@@ -1,14 +1,21 @@
-"""Runs of load: on the user's servers or our own, one at a time, each with its self-checks."""
+"""Runs of load: on the user's servers or our own, one at a time, each with its self-checks.
+
+A run with a fault is on servers of the hazard lab, which exist to be broken: whatever ends the campaign, they end too.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from bench.analysis.runs import WHICH_MEMBER
 from bench.analysis.selfchecks import check_run
+from bench.campaign.faults.striking import Striking
 from bench.campaign.readiness import Readiness, prepare_servers, readiness
 from bench.campaign.runs import Runs
 from bench.campaign.same_experiment import refuse_other_facts
 from bench.campaign.servers import Progress, server_view, servers_up
+from bench.errors import LockbenchError
+from bench.hazards.lab.lab import Lab, open_lab, require_servers
+from bench.hazards.lab.servers import LabServers
 from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, where
 from bench.records.schema import Facts, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder
@@ -30,35 +37,57 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         super().__init__(supervisor, progress)
         self._keep_servers = keep_servers
         self._specs: Sequence[ServerSpec] = ()
+        self._lab: Lab | None = None
+        self._lab_specs: Sequence[ServerSpec] = ()
         self._ready: Readiness
+        self._lab_ready: Readiness
 
     @contextmanager
     def servers(self, plans: Sequence[RunPlan]) -> Iterator[None]:
-        self._specs = server_sets(tuple(system(plan.system) for plan in plans))
-        with servers_up(self.supervisor, self._specs, self._keep_servers, self.progress):
+        self._specs = _sets_of(plan for plan in plans if not plan.workload.has_fault)
+        self._lab_specs = _sets_of(plan for plan in plans if plan.workload.has_fault)
+        require_servers(self.supervisor.home, self._lab_specs)
+        with ExitStack() as up:
+            up.enter_context(servers_up(self.supervisor, self._specs, self._keep_servers, self.progress))
+            if self._lab_specs:
+                self._lab = up.enter_context(open_lab(self.supervisor.home, self._lab_specs, self.progress))
             yield
+
+    def _supervisor_of(self, plan: RunPlan) -> Supervisor:
+        if not plan.workload.has_fault:
+            return self.supervisor
+        assert self._lab is not None, "`servers` has opened it for these plans"
+        return self._lab.supervisor
 
     def refuse_other_servers(self, folder: CampaignFolder, plans: Iterable[RunPlan]) -> None:
         self.progress("comparing the servers with those of before")
         recorded = _recorded(folder)
-        first_of = {plan.system: plan for plan in reversed(list(plans))}
-        for name, plan in first_of.items():
-            before = recorded.get(name)
+        first_of = {_served(plan): plan for plan in reversed(list(plans))}
+        for served, plan in first_of.items():
+            before = recorded.get(served)
             if before is None:
                 continue  # no run of this system was finished, so there is nothing that the new ones could be unlike
-            prepare_servers(plan, self.supervisor, self._specs)
-            entry = system(name)
-            source, endpoint = where(entry, self.supervisor)
+            supervisor = self._supervisor_of(plan)
+            prepare_servers(plan, supervisor, self._lab_specs if plan.workload.has_fault else self._specs)
+            entry = system(plan.system)
+            source, endpoint = where(entry, supervisor)
             now = what_must_agree(source, engine_of(endpoint), facts_of(entry, endpoint, "before"))
             refuse_other_facts(folder.campaign.campaign_id, entry.title, before, now)
 
     def play(self, folder: CampaignFolder, plans: Sequence[RunPlan], finish: Callable[[RunPlan], None]) -> None:
-        with readiness(folder, self.supervisor, self._specs, self.progress) as self._ready:
+        with ExitStack() as all_ready:
+            ready = readiness(folder, self.supervisor, self._specs, self.progress)
+            self._ready = all_ready.enter_context(ready)
+            if self._lab is not None:
+                of_the_lab = readiness(folder, self._lab.supervisor, self._lab_specs, self.progress)
+                self._lab_ready = all_ready.enter_context(of_the_lab)
             for plan in plans:
                 finish(plan)
 
     def measure(self, plan: RunPlan, run: RunFolder) -> Measured:
         self.progress(f"{plan.system}, {plan.workload.title}, repetition {plan.repetition}")
+        if plan.workload.has_fault:
+            return self._measure_with_fault(plan, run)
         ready = self._ready.of(plan)
         before = server_view(plan.system, self.supervisor)
         measured = run_load(
@@ -71,6 +100,17 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         view = gained(before, server_view(plan.system, self.supervisor))
         return measured.model_copy(update={"server_view": view, "warmed": ready.warmed})
 
+    def _measure_with_fault(self, plan: RunPlan, run: RunFolder) -> Measured:
+        """What the servers count of themselves is not asked: some of them begin anew, others cannot answer."""
+        spec = system(plan.system).servers
+        assert self._lab is not None, "`servers` has opened it for these plans"
+        assert spec is not None, "a system without servers has no fault"
+        ready = self._lab_ready.of(plan)
+        servers = self._lab.servers(spec.name)
+        with _mended(servers), Striking(plan, servers, run.log_path, ready.placement.servers) as striking:
+            measured = run_load(plan, run, self._lab.supervisor, placement=ready.placement, interference=striking)
+        return measured.model_copy(update={"warmed": ready.warmed})
+
     def phase_of(self, failure: Exception) -> str:
         return "load" if isinstance(failure, LoadFailed) else "servers"
 
@@ -82,18 +122,38 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         return "; ".join(check.message for check in checked.checks if not check.passed)
 
 
+def _sets_of(plans: Iterable[RunPlan]) -> Sequence[ServerSpec]:
+    return server_sets(tuple(system(plan.system) for plan in plans))
+
+
+@contextmanager
+def _mended(servers: LabServers) -> Iterator[None]:
+    """The next run finds them as this one did, also where this one failed. An interruption ends them instead."""
+    try:
+        yield
+    except LockbenchError:
+        servers.mend()
+        raise
+    servers.mend()
+
+
 def what_must_agree(source: str, engine: str, facts: Facts) -> dict[str, str]:
     """Of a system's servers. Not their identity: private servers are made anew for each campaign."""
     durability = {f"durability {name}": value for name, value in facts.durability.items() if name not in WHICH_MEMBER}
     return {"source": source, "engine": engine, "version": facts.version, "nodes": str(facts.nodes), **durability}
 
 
-def _recorded(folder: CampaignFolder) -> dict[str, dict[str, str]]:
-    """By system, what the servers said before the first of its finished runs."""
-    found: dict[str, dict[str, str]] = {}
+def _served(plan: RunPlan) -> tuple[str, bool]:
+    """Whose servers a run has: its system's, or the lab's of that system."""
+    return plan.system, plan.workload.has_fault
+
+
+def _recorded(folder: CampaignFolder) -> dict[tuple[str, bool], dict[str, str]]:
+    """What the servers said before the first finished run of each."""
+    found: dict[tuple[str, bool], dict[str, str]] = {}
     for run in folder.runs():
-        if run.state in (RunState.MEASURED, RunState.CHECKED) and run.plan.system not in found:
+        if run.state in (RunState.MEASURED, RunState.CHECKED) and _served(run.plan) not in found:
             measured = run.measured
             engine = measured.capabilities.get("engine", "")
-            found[run.plan.system] = what_must_agree(measured.source, engine, measured.facts_before)
+            found[_served(run.plan)] = what_must_agree(measured.source, engine, measured.facts_before)
     return found

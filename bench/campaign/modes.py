@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
+from bench.campaign.faults.kinds import faults_of
 from bench.errors import LockbenchError
 from bench.records.workload import (
     AUTO,
@@ -167,17 +169,22 @@ class Asked:
     systems: frozenset[str] | None = None  # only these, by name
 
     def cells_on(self, entry: System, mode: Mode) -> tuple[Workload, ...]:
-        """The cell on one system, or one for each of the ways to wait that it knows; none where it is for others."""
+        """The cell on one system, or one for each way to wait, or fault, that it knows; none where it is for others."""
         if self.systems is not None and entry.name not in self.systems:
             return ()
-        if self.changes.get("wait") != EVERY:
-            return (self.on(entry, mode),)
         ways = ways_to_wait(entry.default_wait, entry.client_class.capabilities.wait_strategies)
-        each = [
-            replace(self, changes={**self.changes, "wait": way}, name=f"{self.name}, wait {way}" if self.name else "")
-            for way in ways
-        ]
+        each = self._each("wait", EVERY, ways, "wait ")
+        each = [cell for one in each for cell in one._each("fault", EVERY_FAULT, faults_of(entry), "")]
         return tuple(one.on(entry, mode) for one in each)
+
+    def _each(self, of: str, every: str, values: Sequence[str], word: str) -> "Sequence[Asked]":
+        """A cell for each value of a parameter where every one was asked for; else the cell itself."""
+        if self.changes.get(of) != every:
+            return [self]
+        return [
+            replace(self, changes={**self.changes, of: one}, name=f"{self.name}, {word}{one}" if self.name else "")
+            for one in values
+        ]
 
     def on(self, entry: System, mode: Mode) -> Workload:
         """The parameters of the cell on one system, with a label unless they are the mode's own."""

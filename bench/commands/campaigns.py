@@ -43,7 +43,7 @@ def run(
         "latest",
         metavar="[FILE|SWEEP|CAMPAIGN]",
         show_default=False,
-        help="A workload file (cells under names of your own), or the sweep `contention`. "
+        help=f"A workload file (cells under names of your own), or one of the bench's: {', '.join(PLAN_NAMES)}. "
         "With --resume: the campaign to resume (the latest).",
     ),
     resume: bool = typer.Option(False, "--resume", help="Resume a campaign that was interrupted."),
@@ -76,7 +76,7 @@ def run(
 
     Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
     lockbench run --add-to latest -w rate;  lockbench run -s redis -w contended --clients 8,32 --hold 10ms;
-    lockbench run workload.yaml;  lockbench run contention -s redis
+    lockbench run workload.yaml;  lockbench run contention -s redis;  lockbench run availability
     """
     from bench.campaign import carrying_out
     from bench.campaign.add import mode_to_add, runs_to_add

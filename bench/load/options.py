@@ -97,6 +97,7 @@ _OPTIONS = (
     *map(_made_from, parameters(Behaviour)),
     _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
+    _Option("--give-up-s", 2.0, "End the test when every operation has failed for so many seconds.", in_form=False),
     _Option(
         "--client-variant", "{}", "Variant of the client, over its system's own: a JSON object of texts.", in_form=False
     ),
@@ -151,6 +152,7 @@ class LoadSettings:
     seed: int
     record_into: Path | None = None
     variant: Mapping[str, str] = field(default_factory=dict)
+    give_up_s: float = 2.0  # a system that fails every operation for this long has stopped answering
     # Of the workload; fields of their own, since they are read between the two clock reads of a measurement.
     ttl_ms: int = field(init=False)
     timeout_ms: int = field(init=False)
@@ -180,6 +182,7 @@ class LoadSettings:
             seed=take("--lock-seed", whole(0, 2**63 - 1), 0),
             record_into=Path(given["record_into"]) if given["record_into"] else None,
             variant=take("--client-variant", _texts, {}),
+            give_up_s=take("--give-up-s", number(0.1, 3_600.0), 2.0),
         )
         if settings.workload.name == UNCONTENDED and settings.workload.keys:
             wrong.append("--keys: in the uncontended workload each client has its own key; leave it at 0")
@@ -218,11 +221,16 @@ class LoadSettings:
 
     def key(self, index: int) -> str:
         """The name of a key. It holds the run's seed: what a killed run left locked is in no later run's way."""
-        return f"lockbench-{self.seed}-{index}"
+        return key_name(self.seed, index)
 
     def key_of_probe(self, index: int) -> str:
         """The name of a key that no client uses."""
         return f"lockbench-{self.seed}-probe-{index}"
+
+
+def key_name(seed: int, index: int) -> str:
+    """What a run with this seed calls its keys."""
+    return f"lockbench-{seed}-{index}"
 
 
 def default_of(name: str) -> str | int | float:

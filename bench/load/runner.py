@@ -13,6 +13,7 @@ from bench.load.bounds import SPAWN_RATE_PER_S
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
+from bench.load.interference import Interference, interfered
 from bench.load.options import option_of
 from bench.load.phases import LAG, THINK, WAKE, generator_gaps, phases_of
 from bench.load.result import read_failure, read_result
@@ -39,6 +40,10 @@ _OVERHEAD_S = 30.0
 _OVERHEAD_PER_CLIENT_S = 0.5
 
 
+_GIVE_UP_S = 2.0  # a system that fails every operation for this long has stopped answering
+_BACK_WITHIN_S = 30.0  # until servers that were killed serve again
+
+
 class LoadFailed(LockbenchError):
     """A run gave no measurement; the message says why."""
 
@@ -50,11 +55,13 @@ def run_load(
     client_variant: Mapping[str, str] | None = None,
     placement: Placement | None = None,
     view: View | None = None,
+    interference: Interference | None = None,
 ) -> Measured:
     """Carry out one planned run against servers that are up. Writes events.parquet and log.txt into its folder.
 
     `client_variant` is laid over the system's own (planted faults, in tests). The load processes go where `placement`
-    says; who brought up the servers has seen to theirs. `view` asks the servers what they counted so far. Raises
+    says; who brought up the servers has seen to theirs. `view` asks the servers what they counted so far. With an
+    `interference` something is done to them meanwhile; where this call raises, that may still be in force. Raises
     LoadFailed, and NotRunning when the servers are not up. Whatever ends this call, no load process is left.
     """
     entry = system(plan.system)
@@ -66,7 +73,7 @@ def run_load(
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
             argv = _command(plan, Path(name), client_variant or {})
-            with counted_in_window(view, Path(name)) as counted:
+            with counted_in_window(view, Path(name)) as counted, interfered(interference, Path(name)) as done:
                 result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
             facts_after = facts_of(entry, endpoint, "after")
             rows, climbs = _rows(Path(name), result)
@@ -113,6 +120,7 @@ def run_load(
         errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
         self_observations=result["observations"],
         capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},
+        faults=done.faults,
         tags=_tags(entry, source, facts_before),
     )
 
@@ -184,6 +192,7 @@ def _command(plan: RunPlan, folder: Path, client_variant: Mapping[str, str]) -> 
         **{option_of(one).removeprefix("--"): value for one, value in does.items() if value or not one.asked_from},
         "lock-seed": plan.seed,
         "record-into": folder,
+        "give-up-s": _GIVE_UP_S + (_BACK_WITHIN_S + workload.fault_s if workload.has_fault else 0.0),
         "client-variant": json.dumps(dict(client_variant)),
     }
     return locust_command(options, ["--headless", "--only-summary"], workload.processes)
@@ -193,6 +202,8 @@ def _deadline_s(plan: RunPlan) -> float:
     workload = plan.workload
     slowest_s = (workload.timeout_ms + workload.hold_ms + 4 * ClientOptions().call_timeout_ms) / 1e3
     climb_s = len(steps_to(workload.clients)) * workload.step_s if workload.name == SATURATION else 0.0
+    if workload.has_fault:
+        climb_s = workload.fault_s + _BACK_WITHIN_S  # such a run has no climb
     # The last operation, and the stop after it, take as long as the slowest.
     planned_s = workload.warmup_s + climb_s + workload.measure_s + 2 * slowest_s
     return planned_s + _OVERHEAD_S + _OVERHEAD_PER_CLIENT_S * workload.clients

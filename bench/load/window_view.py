@@ -46,7 +46,7 @@ def counted_in_window(view: View | None, folder: Path) -> Iterator[Counted]:
     if view is None:
         yield found
         return
-    looking = threading.Thread(target=_look, args=(view, folder / _EDGES, found, ended), daemon=True)
+    looking = threading.Thread(target=_look, args=(view, folder, found, ended), daemon=True)
     looking.start()
     try:
         yield found
@@ -55,11 +55,20 @@ def counted_in_window(view: View | None, folder: Path) -> Iterator[Counted]:
         looking.join()
 
 
-def _look(view: View, edges: Path, found: Counted, ended: threading.Event) -> None:
+def edges_of(folder: Path, ended: threading.Event) -> tuple[int, int] | None:
+    """Wait until the load process knows its window; None where the load `ended` before."""
+    edges = folder / _EDGES
     while not edges.exists():
         if ended.wait(_LOOK_EVERY_S):  # poll: the event is in another process
-            return
+            return None
     opens_ns, closes_ns = json.loads(edges.read_text())
+    return opens_ns, closes_ns
+
+
+def _look(view: View, folder: Path, found: Counted, ended: threading.Event) -> None:
+    if (edges := edges_of(folder, ended)) is None:
+        return
+    opens_ns, closes_ns = edges
     try:
         if ended.wait(max(0, opens_ns - _LEAD_NS - monotonic_ns()) / _NS_PER_S):
             return

@@ -150,6 +150,20 @@ class LadderStep(_Record):
         return self.pairs / self.window_s
 
 
+class Struck(_Record):
+    """What was done to servers or to a holder while the window was open, as confirmed.
+
+    Instants are monotonic ns, as in the events.
+    """
+
+    kind: str  # of `bench.records.workload.FAULTS`
+    target: str  # which nodes, or the holder
+    window_opens_ns: int
+    began_ns: int  # just before the first signal was sent: what follows may be its effect
+    ended_ns: int | None  # when it was over: nodes went on, or served again; None: an instant, which has no end
+    confirmed: str
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
@@ -199,6 +213,7 @@ class Measured(_Record):
     # The same over the window alone, and the seconds between the two looks. Empty: not recorded.
     window_view: dict[str, float] = Field(default_factory=dict)
     window_view_s: float = 0.0
+    faults: tuple[Struck, ...] = ()
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
 
 
@@ -218,6 +233,17 @@ class Check(_Record):
     message: str  # one sentence for a footnote; says what to do next
 
 
+class OverTime(_Record):
+    """Acquires by when they were meant to start, since the window's opening: how long each took, and how it ended.
+
+    Of those of one outcome that were meant to start within 10 ms, the slowest.
+    """
+
+    at_ms: tuple[float, ...]
+    took_ms: tuple[float, ...]
+    outcomes: tuple[str, ...]
+
+
 class Checked(_Record):
     """The self-checks of a run, after the measurement."""
 
@@ -226,6 +252,9 @@ class Checked(_Record):
     # What only the events tell, by the names of `bench.analysis.metrics`: kept here, since events may be left out of
     # what is committed. A name that is missing was not recorded, or does not apply.
     from_events: dict[str, float] = Field(default_factory=dict)
+    # Of a run with a fault, likewise from the events: by the names of `bench.analysis.contention.availability`.
+    availability: dict[str, float] = Field(default_factory=dict)
+    over_time: OverTime | None = None
 
     @property
     def void(self) -> bool:

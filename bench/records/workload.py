@@ -24,6 +24,8 @@ OPEN_LOOPS = (RATE, CONTENDED_RATE)  # operations arrive at instants of their ow
 KEYS_OF = {CONTENDED: 1, HOT_COLD: 100, CONTENDED_RATE: 1}  # where keys is 0; clients of the others then have one each
 ARRIVALS = ("poisson", "uniform")
 THINKS = ("fixed", "exponential")
+NO_FAULT = "none"
+FAULTS = (NO_FAULT, "leader-killed", "minority-stopped", "majority-stopped", "holder-killed")
 AUTO = "auto"  # wait as suits the system and the workload
 # A client has a connection and an alarm, two descriptors of the ten thousand that Locust asks for, and some need more.
 # A load process is saturated by far fewer: 1 000 clients are a mistake long before they are a danger to the machine.
@@ -189,6 +191,21 @@ class Workload(Behaviour):
         Field(ge=1, le=PROCESSES_AT_MOST, description="Number of load processes"),
         Parameter("processes", "2", "{} processes", "1 process"),
     ] = 1
+    fault: Annotated[
+        str,
+        Field(description="What is done to the lock's servers, or to a holder, within the window"),
+        Parameter("fault", "leader-killed", "{}", choices=FAULTS, of=(CONTENDED, CONTENDED_RATE)),
+    ] = NO_FAULT
+    fault_after_s: Annotated[
+        float,
+        Field(ge=0, le=86_400, description="From the window's opening to the fault"),
+        Parameter("fault-after", "4", "after {}", unit="s", of=(CONTENDED, CONTENDED_RATE), planned_from=0.1),
+    ] = 1.0
+    fault_s: Annotated[
+        float,
+        Field(ge=0, le=86_400, description="How long servers stay stopped, or are dead before they are started again"),
+        Parameter("fault-length", "2", "for {}", unit="s", of=(CONTENDED, CONTENDED_RATE), planned_from=0.1),
+    ] = 1.0
     # What a table calls it where its parameters are not those of the campaign's mode: the user's own name for it, or
     # what was changed. Such runs are never pooled with the mode's own, nor shown in the same column.
     label: Annotated[str, Field(max_length=_LABEL_CHARACTERS_AT_MOST)] = ""
@@ -199,6 +216,11 @@ class Workload(Behaviour):
         if label in WORKLOADS:
             raise ValueError(f"{label!r} is the name of a workload")
         return label
+
+    @property
+    def has_fault(self) -> bool:
+        """Is something broken within the window? Then its servers are the lab's."""
+        return self.fault != NO_FAULT
 
     @property
     def title(self) -> str:
@@ -219,7 +241,8 @@ class Workload(Behaviour):
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:8]
 
 
-_ADDED = ("rate_per_s", "arrivals", "zipf_exponent", "step_s", "label", "think_ms", "thinking")
+_OF_A_FAULT = ("fault", "fault_after_s", "fault_s")
+_ADDED = ("rate_per_s", "arrivals", "zipf_exponent", "step_s", "label", "think_ms", "thinking", *_OF_A_FAULT)
 
 
 _KINDS: dict[Any, type] = {int: int, float: float, str: str}

@@ -35,8 +35,11 @@ _FAIRNESS_EXPLANATION = (
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """The sections; none where no keys were shared, and the first alone where records are older than the measures."""
-    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys]
+    """The sections; none where no keys were shared, and the first alone where records are older than the measures.
+
+    Runs with a fault have a table of their own: what waiting costs is not what a fault costs.
+    """
+    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys and not row.cell.workload.has_fault]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]

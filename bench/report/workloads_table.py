@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
 from bench.records.workload import Workload, parameters
 from bench.report import formats
+from bench.report.availability_table import fault_words
 from bench.report.cell_texts import ms_text, rate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
@@ -52,6 +53,8 @@ def clients_words(workload: Workload) -> str:
     if workload.think_ms:
         parts.append(f"think {workload.think_ms:g} ms ({workload.thinking})")
     parts.append(f"wait {workload.wait}")
+    if workload.has_fault:
+        parts.append(fault_words(workload))
     if workload.label:
         values = [(one, getattr(workload, one.field)) for one in parameters() if one.field in _SHOWN_OF_OWN]
         usual = {"processes": 1, **({"timeout_ms": workload.timeout_ms} if workload.wait == "try" else {})}

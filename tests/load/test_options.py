@@ -26,6 +26,7 @@ GOOD = {
     "measure_s": 0.0,
     "record_into": "",
     "client_variant": "{}",
+    "give_up_s": 2.0,
 }
 
 

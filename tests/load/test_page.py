@@ -33,7 +33,7 @@ def test_the_form_offers_the_options_with_defaults_and_units(memory_page: Page) 
     shown = ("system", "workload", "keys", "ttl_ms", "hold_ms", "wait", "timeout_ms", "lock_seed", "warmup_s")
     for name in (*shown, "rate_per_s", "arrivals", "zipf_exponent"):
         assert f'"{name}"' in source, name
-    for name in ("record_into", "measure_s", "client_variant", "step_s"):
+    for name in ("record_into", "measure_s", "client_variant", "give_up_s", "step_s"):
         assert f'"{name}"' not in source, f"{name} is no business of the form"
     assert "in milliseconds. Example: 10000" in source
     assert "postgres-row" in source

@@ -98,7 +98,17 @@ def test_looking_changes_nothing(any_page: Page, path: str) -> None:
 @pytest.mark.parametrize(
     "field",
     [
-        *("record_into", "measure_s", "client_variant", "step_s", "csv_prefix", "html_file", "json_file", "logfile"),
+        *(
+            "record_into",
+            "measure_s",
+            "client_variant",
+            "give_up_s",
+            "step_s",
+            "csv_prefix",
+            "html_file",
+            "json_file",
+            "logfile",
+        ),
         *("headless", "web_host", "master_bind_host", "stop_timeout", "locustfile", "num_users", "users", "processes"),
         *("user_classes", "shape_class", "lockbench_systems", "lockbench_workers", "nonsense", "", "System", "ttl-ms"),
     ],

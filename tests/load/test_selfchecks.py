@@ -9,7 +9,7 @@ import pytest
 from bench.analysis.holds import Holds, RunEvents
 from bench.analysis.selfchecks import self_checks
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, WarmUp, Workload
+from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, Struck, WarmUp, Workload
 
 OPERATIONS = 1000
 FACTS = Facts(version="7", identity="run a", durability={"appendonly": "no"}, nodes=1)
@@ -240,3 +240,24 @@ def test_clients_that_never_met_void_the_modes_own_cell_and_no_cell_of_the_users
     """Who asks for two clients on a hundred keys gets the numbers of that."""
     found = check("contention", plan(label=label), measured(), events(waiting_ns=0))
     assert (found.passed, found.severity) == (False, severity)
+
+
+STRUCK = Struck(kind="leader-killed", target="n1", window_opens_ns=0, began_ns=1, ended_ns=2, confirmed="seen")
+
+
+def test_what_a_planned_fault_causes_is_no_failure_of_its_run() -> None:
+    """Errors and another run id are; two holders and falling tokens are not."""
+    run = plan(fault="leader-killed", fault_after_s=0.1, fault_s=0.1)
+    counts = {**measured().counts, "acquire/error": 100}
+    changed = {"counts": counts, "facts_after": FACTS.model_copy(update={"identity": "run b"})}
+    for name in ("errors", "server_identity"):
+        assert not check(name, plan(), measured(**changed), events()).passed
+        assert check(name, run, measured(**changed, faults=(STRUCK,)), events()).passed
+    other = FACTS.model_copy(update={"durability": {"appendonly": "yes"}})
+    assert not check("server_identity", run, measured(facts_after=other, faults=(STRUCK,)), events()).passed
+    double, falling = events(overlap_ns=50), events()
+    falling = replace(falling, holds=replace(falling.holds, token=falling.holds.token[::-1].copy()))
+    for name, found in (("mutual_exclusion", double), ("token_order", falling)):
+        one = check(name, run, measured(faults=(STRUCK,)), found)
+        assert not one.passed
+        assert one.severity is Severity.VOID

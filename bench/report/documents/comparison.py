@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.evidence import Evidence
-from bench.report import contention_table, costs, curve_table, workloads_table
+from bench.report import availability_table, contention_table, costs, curve_table, workloads_table
 from bench.report.comparison import build_comparison
 from bench.report.model import (
     Block,
@@ -42,6 +42,7 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         *inserted,
         *workloads_table.blocks(comparison),
         *contention_table.blocks(comparison),
+        *availability_table.blocks(comparison),
         *curve_table.blocks(comparison),
         *_settings(comparison),
         *_reading(comparison),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bench.analysis.claims import Claim
+from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
@@ -11,10 +12,18 @@ from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
 from bench.report.figures.hazard_timeline import hazard_timeline
 from bench.report.figures.hazard_window import hazard_window
+from bench.report.figures.recovery_timeline import recovery_timeline
 from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
+WHERE_MEASURED = (recovery_timeline,)  # left out where a campaign has no run of it
+
+
+def load_drawings(evidence: Evidence) -> list[Drawing]:
+    """Every figure of a campaign of load; of those that only some campaigns measure, what they measured."""
+    optional = [draw(evidence) for draw in WHERE_MEASURED]
+    return [*(draw(evidence) for draw in ALL), *(drawing for drawing in optional if drawing.runs)]
 
 
 def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> list[Drawing]:
@@ -33,6 +42,7 @@ def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = No
 
 __all__ = [
     "ALL",
+    "WHERE_MEASURED",
     "Drawing",
     "acquire_latency",
     "claimed_ranges",
@@ -41,6 +51,8 @@ __all__ = [
     "hazard_map",
     "hazard_timeline",
     "hazard_window",
+    "load_drawings",
+    "recovery_timeline",
     "redlock_clock",
     "where_time_goes",
 ]

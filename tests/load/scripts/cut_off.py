@@ -38,6 +38,7 @@ OPTIONS = {
     "measure_s": 0.0,
     "record_into": "",
     "client_variant": "{}",
+    "give_up_s": 2.0,
     "headless": True,
     "user_classes": ["SelectedLockUser"],
     "stop_timeout": 0.001,

@@ -1,0 +1,123 @@
+"""Availability under load: what waiters got while servers, or a holder, were lost."""
+
+from collections.abc import Callable, Sequence
+
+from bench.analysis.cells import Absent, Cell
+from bench.analysis.contention.availability import AFTER, BEFORE, DURING
+from bench.analysis.contention.availability_cells import answered, availability_value
+from bench.analysis.intervals import Estimate
+from bench.records.durations import duration_text
+from bench.records.workload import Workload
+from bench.report import formats
+from bench.report.cell_texts import estimate_text
+from bench.report.formats import NOTHING
+from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
+from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
+
+_TITLE = "Availability under load"
+_EXPLANATION = (
+    "A fault strikes while clients queue for one key. The time without a grant is the longest that meets the fault; "
+    "grants return while it is in force, or some time after its end (a holder's: its death). Acquires are counted "
+    "when they are answered. The order is kept if nobody who waited when grants returned was overtaken by a client "
+    "that had asked at least one grant later. Numbers are the median run's, with the range of the runs."
+)
+_FAULTS = {
+    "leader-killed": "leader or only server killed, started again after {}",
+    "minority-stopped": "minority of servers stopped for {}",
+    "majority-stopped": "majority of servers stopped for {}",
+    "holder-killed": "holder killed",
+}
+
+
+def blocks(comparison: Comparison) -> tuple[Block, ...]:
+    """The section; none where no run had a fault."""
+    rows = [row for row in cell_rows(comparison) if row.cell.workload.has_fault]
+    if not rows:
+        return ()
+    carried = any(name.endswith("_us_p99") for row in rows for run in row.cell.used for name in run.availability)
+    return Heading(_TITLE), Paragraph(_EXPLANATION), Table((*_COLUMNS, *(_TAILS if carried else ())), rows)
+
+
+def fault_words(workload: Workload) -> str:
+    """What was done, and for how long."""
+    return _FAULTS[workload.fault].format(duration_text(workload.fault_s, "s"))
+
+
+def _value(name: str, words: Callable[[float], str]) -> Callable[[CellRow], Text]:
+    def text(row: CellRow) -> Text:
+        value = availability_value(row.cell, name)
+        return estimate_text(value, lambda one: formats.with_range(one, words), row.cell)
+
+    return text
+
+
+def _seconds(name: str) -> Callable[[CellRow], Text]:
+    """Where a run had no grant again, what was measured is only a lower bound."""
+
+    def text(row: CellRow) -> Text:
+        value = availability_value(row.cell, name)
+        again = availability_value(row.cell, "grants_again")
+        if isinstance(again, Estimate) and not again.low and isinstance(value, Estimate):
+            return Text(f"≥{formats.NO_BREAK}{formats.significant(value.low)} (no grant again)", runs=row.cell.evidence)
+        return estimate_text(value, lambda one: formats.with_range(one, formats.significant), row.cell)
+
+    return text
+
+
+def _again(row: CellRow) -> Text:
+    value = availability_value(row.cell, "grants_again_s")
+    if isinstance(value, Estimate) and not value.high:
+        return Text("while in force", runs=row.cell.evidence)
+    return _seconds("grants_again_s")(row)
+
+
+def _answered(phase: str) -> Callable[[CellRow], Text]:
+    def text(row: CellRow) -> Text:
+        if not row.cell.used:
+            return Text(NOTHING, measured=None)
+        words = ", ".join(f"{outcome} {count:,}" for outcome, count in answered(row.cell, phase).items())
+        return Text(words or "none", runs=row.cell.evidence)
+
+    return text
+
+
+def _order(row: CellRow) -> Text:
+    waited = availability_value(row.cell, "waited_through")
+    overtook = availability_value(row.cell, "overtook_afterwards_share")
+    if isinstance(waited, Absent) or isinstance(overtook, Absent):
+        return estimate_text(overtook, lambda _: "", row.cell)
+    if waited.high < 1.0:
+        return Text("nobody waited", runs=row.cell.evidence)
+    share = f"{overtook.value:.0%} of grants overtook" if overtook.high else "kept"
+    return Text(f"{share}, {formats.with_range(waited, formats.whole)} waited", runs=row.cell.evidence)
+
+
+def _ms(name: str) -> Callable[[CellRow], Text]:
+    return _value(name, formats.ms)
+
+
+def _target(cell: Cell) -> str:
+    return "; ".join(dict.fromkeys(one.target for run in cell.runs for one in run.faults))
+
+
+_COLUMNS: Sequence[Column[CellRow]] = (
+    system_column(lambda row: row.row),
+    Column(
+        "Fault",
+        lambda row: Text(fault_words(row.cell.workload), measured=None, hint=_target(row.cell)),
+        fit=Fit(width=20),
+    ),
+    Column("Without a grant", _seconds("without_grant_s"), unit="s", fit=Fit()),
+    Column("Grants return after", _again, unit="s", fit=Fit()),
+    Column("Longest wait", _value("longest_wait_s", formats.significant), unit="s", fit=Fit()),
+    Column("Order", _order, fit=Fit()),
+    Column("Answered before", _answered(BEFORE)),
+    Column("Answered during", _answered(DURING), fit=Fit()),
+    Column("Answered after", _answered(AFTER), fit=Fit()),
+    Column("p50 before", _ms("before_us_p50"), unit="ms"),
+    Column("p50 after", _ms("after_us_p50"), unit="ms"),
+)
+_TAILS: Sequence[Column[CellRow]] = (  # where any run is long enough for them
+    Column("p99 before", _ms("before_us_p99"), unit="ms"),
+    Column("p99 after", _ms("after_us_p99"), unit="ms"),
+)

@@ -1,0 +1,151 @@
+"""The table of availability and the recovery timeline: there where runs had a fault, and nowhere else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.analysis.evidence import Evidence
+from bench.records.schema import Checked, OverTime, RunPlan, Struck
+from bench.records.store import CampaignFolder
+from bench.report import availability_table, contention_table
+from bench.report.comparison import build_comparison
+from bench.report.documents.comparison import comparison_document
+from bench.report.figures import load_drawings, recovery_timeline
+from bench.report.model import Table
+from bench.report.writers.markdown import markdown
+from tests import campaigns
+
+FOUND = {
+    "without_grant_s": 2.5,
+    "without_grant_from_s": -0.01,
+    "grants_again_s": 0.5,
+    "grants_again": 1.0,
+    "fault_s": 2.0,
+    "longest_wait_s": 2.4,
+    "before_acquired": 118.0,
+    "during_acquired": 1.0,
+    "during_error": 60.0,
+    "after_acquired": 200.0,
+    "waited_through": 12.0,
+    "overtook_afterwards_share": 0.25,
+    "before_us_p50": 1_200.0,
+    "after_us_p50": 1_500.0,
+}
+CELLS = (
+    ("redis", "leader-killed"),
+    ("redis", "holder-killed"),
+    ("etcd", "majority-stopped"),
+    ("redlock", "leader-killed"),
+)
+
+
+def add(folder: CampaignFolder, plan: RunPlan, found: dict[str, float], void: bool) -> None:
+    ended_ns = None if plan.workload.fault == "holder-killed" else 3_000_000_000
+    struck = Struck(
+        kind=plan.workload.fault,
+        target="n1",
+        window_opens_ns=0,
+        began_ns=1_000_000_000,
+        ended_ns=ended_ns,
+        confirmed="seen",
+    )
+    run = folder.start_run(plan)
+    run.write(campaigns.measured(plan, campaigns.SHAPES[plan.system], faults=(struck,)))
+    timeline = OverTime(at_ms=(10.0, 1_500.0), took_ms=(2.0, 1_400.0), outcomes=("acquired", "error"))
+    checks = (campaigns.check("token_order", passed=not void, void=void),)
+    run.write(Checked(checks=checks, availability=found, over_time=timeline))
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> Evidence:
+    """Each of the cells with two runs, of which one system's are void; and one cell without a fault."""
+    plain = campaigns.plans(("redis",), ("contended",), 1)
+    plans = [
+        plan.model_copy(
+            update={
+                "run_id": f"{system}-{fault}-{plan.repetition:02d}",
+                "system": system,
+                "workload": plan.workload.model_copy(
+                    update={"label": f"availability, {fault}", "fault": fault, "fault_after_s": 1.0, "fault_s": 2.0}
+                ),
+            }
+        )
+        for system, fault in CELLS
+        for plan in campaigns.plans((system,), ("contended",), 2)
+    ]
+    folder = campaigns.start(tmp_path, [*plain, *plans])
+    campaigns.add_run(folder, plain[0], campaigns.measured(plain[0], campaigns.SHAPES["redis"]))
+    for place, plan in enumerate(plans):
+        found = {**FOUND, "without_grant_s": 2.5 + place % 2}
+        if plan.system == "etcd":
+            found = {
+                name: value
+                for name, value in found.items()
+                if name not in ("waited_through", "overtook_afterwards_share")
+            }
+            found["grants_again"] = 0.0
+        add(folder, plan, found, void=plan.system == "redlock")
+    return Evidence.load(folder)
+
+
+def rows_of(evidence: Evidence) -> dict[tuple[str, str], dict[str, str]]:
+    (table,) = [one for one in availability_table.blocks(build_comparison(evidence)) if isinstance(one, Table)]
+    return {
+        (row.cell.system, row.cell.workload.fault): {column.heading: column.text(row).words for column in table.columns}
+        for row in table.rows
+    }
+
+
+def test_percentiles_of_the_tail_are_shown_where_a_run_is_long_enough(evidence: Evidence) -> None:
+    found = {**evidence.rows[1].availability, "before_us_p99": 9_000.0}
+    longer = replace(evidence, rows=(replace(evidence.rows[1], availability=found), *evidence.rows[2:]))
+    rows = rows_of(longer)
+    assert rows["etcd", "majority-stopped"]["p99 before, ms"] == "n/a (n too small)"
+
+
+def test_every_cell_with_a_fault_is_a_line(evidence: Evidence) -> None:
+    rows = rows_of(evidence)
+    assert set(rows) == set(CELLS)
+    one = rows["redis", "leader-killed"]
+    assert one["Fault"] == "leader or only server killed, started again after 2 s"
+    assert one["Without a grant, s"] == "3.0 [2.5–3.5]"
+    assert one["Grants return after, s"] == "0.50 [0.50–0.50]"
+    assert one["Answered during"] == "acquired 2, error 120"
+    assert one["Order"] == "25% of grants overtook, 12 [12–12] waited"
+    assert one["p50 before, ms"] == "1.2 [1.2–1.2]"
+    assert "p99 after, ms" not in one, "no run is long enough for it"
+
+
+def test_a_lock_that_nobody_got_again_has_lower_bounds(evidence: Evidence) -> None:
+    one = rows_of(evidence)["etcd", "majority-stopped"]
+    assert one["Without a grant, s"] == "≥\u00a02.5 (no grant again)"
+    assert one["Order"] == "n/a (no grant again)"
+
+
+def test_a_cell_of_void_runs_says_why(evidence: Evidence) -> None:
+    one = rows_of(evidence)["redlock", "leader-killed"]
+    assert one["Without a grant, s"].startswith("void: ")
+    assert one["Answered during"] == "—"
+
+
+def test_tables_of_waiting_are_without_faults(evidence: Evidence) -> None:
+    tables = [one for one in contention_table.blocks(build_comparison(evidence)) if isinstance(one, Table)]
+    assert [row.cell.workload.has_fault for table in tables for row in table.rows] == [False]
+
+
+def test_the_page_has_the_section_and_the_figure(evidence: Evidence) -> None:
+    assert "## Availability under load" in markdown(comparison_document(evidence))
+    (drawing,) = [one for one in load_drawings(evidence) if one.name == "recovery_timeline"]
+    assert set(drawing.runs) == {f"{system}-{fault}-01" for system, fault in CELLS}
+    words = {text.get_text() for axes in drawing.figure.axes for text in axes.texts}
+    assert {"2.5\u00a0s", "≥ 2.5\u00a0s", "does not apply"} <= words
+    assert any(text.startswith("void: ") for text in words)
+    assert drawing.rendered("png")
+
+
+def test_a_campaign_without_a_fault_has_neither(tmp_path: Path) -> None:
+    evidence = Evidence.load(campaigns.whole_campaign(tmp_path, 1))
+    assert availability_table.blocks(build_comparison(evidence)) == ()
+    assert "recovery_timeline" not in {drawing.name for drawing in load_drawings(evidence)}
+    assert "no run" in recovery_timeline(evidence).caption.lower()
