@@ -9,7 +9,7 @@ from bench.campaign.readiness import Readiness, prepare_servers, readiness
 from bench.campaign.runs import Runs
 from bench.campaign.same_experiment import refuse_other_facts
 from bench.campaign.servers import Progress, server_view, servers_up
-from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, where
+from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, systems_behind, where
 from bench.records.schema import Facts, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder
 from bench.servers.counters import gained
@@ -34,7 +34,7 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
 
     @contextmanager
     def servers(self, plans: Sequence[RunPlan]) -> Iterator[None]:
-        self._specs = server_sets(tuple(system(plan.system) for plan in plans))
+        self._specs = server_sets(entry for plan in plans for entry in systems_behind(plan))
         with servers_up(self.supervisor, self._specs, self._keep_servers, self.progress):
             yield
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.intervals import Estimate
-from bench.records.workload import UNCONTENDED
+from bench.records.workload import JOBS, UNCONTENDED
 from bench.report import formats
 from bench.report.cell_texts import estimate_text, ms_text, whole_text
 from bench.report.formats import NOTHING
@@ -36,7 +36,7 @@ _FAIRNESS_EXPLANATION = (
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
     """The sections; none where no keys were shared, and the first alone where records are older than the measures."""
-    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys]
+    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys and row.cell.workload.name not in JOBS]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
-from bench.records.workload import Workload, parameters
+from bench.records.workload import JOBS, Workload, parameters
 from bench.report import formats
 from bench.report.cell_texts import ms_text, rate_text
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
@@ -24,8 +24,9 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def workloads_table(comparison: Comparison) -> Table[CellRow]:
-    """The cells of a campaign."""
-    return Table(_COLUMNS, cell_rows(comparison), empty="No workload was measured.")
+    """The cells of a campaign; jobs have a table of their own."""
+    rows = [row for row in cell_rows(comparison) if row.cell.workload.name not in JOBS]
+    return Table(_COLUMNS, rows, empty="No workload was measured.")
 
 
 def _latency(quantile: str) -> Callable[[CellRow], Text]:
