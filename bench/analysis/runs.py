@@ -310,6 +310,8 @@ def _flat(row: RunRow, *, own: bool) -> dict[str, object]:
         "operations": row.operations,
         "outcomes": ", ".join(f"{name} {count}" for name, count in row.outcomes.items()),
     }
+    if row.jobs is not None:
+        flat |= row.jobs.model_dump(exclude={"way", "retries"})
     return flat | dict(row.metrics) | dict(row.load_counts)
 
 

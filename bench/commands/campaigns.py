@@ -43,7 +43,7 @@ def run(
         "latest",
         metavar="[FILE|SWEEP|CAMPAIGN]",
         show_default=False,
-        help="A workload file (cells under names of your own), or the sweep `contention`. "
+        help="A workload file (cells under names of your own), or a sweep: `contention`, `jobs`. "
         "With --resume: the campaign to resume (the latest).",
     ),
     resume: bool = typer.Option(False, "--resume", help="Resume a campaign that was interrupted."),

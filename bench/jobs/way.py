@@ -71,10 +71,11 @@ class Way(ABC):
     def run(self, record: int) -> Done | Refusal:
         """One job, its failures as outcomes."""
         try:
-            return self.do(record)
-        except StatementFailed as refused:
-            self._session.call((b"rollback", ()), within_s=self._within_s)
-            return Refusal(Outcome.TIMEOUT if refused.sqlstate == _CANCELED else Outcome.ERROR, str(refused))
+            try:
+                return self.do(record)
+            except StatementFailed as refused:
+                self._session.call((b"rollback", ()), within_s=self._within_s)
+                return Refusal(Outcome.TIMEOUT if refused.sqlstate == _CANCELED else Outcome.ERROR, str(refused))
         except SessionLost as lost:
             return Refusal(Outcome.UNKNOWN, f"the job may have been done: {lost}")
 

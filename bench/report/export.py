@@ -13,7 +13,7 @@ from bench.report.documents.comparison import comparison_document
 from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
 from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
-from bench.report.figures import ALL, Drawing, hazard_drawings
+from bench.report.figures import Drawing, drawings, hazard_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
@@ -49,9 +49,9 @@ def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
 
 
 def _files(evidence: Evidence) -> "_Files":
-    drawings = [draw(evidence) for draw in ALL]
+    drawn = drawings(evidence)
     under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
-    files = {**_tables(evidence, drawings, under_faults), **_figures([*drawings, *under_faults])}
+    files = {**_tables(evidence, drawn, under_faults), **_figures([*drawn, *under_faults])}
     if evidence.hazards is not None:
         files |= _hazards(evidence.hazards, under_faults)
     return files

@@ -19,8 +19,11 @@ _EXPLANATION = (
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """The section, one line a cell."""
-    return (Heading(_TITLE), Paragraph(_EXPLANATION), workloads_table(comparison))
+    """The section, one line a cell; none where all of them are jobs."""
+    table = workloads_table(comparison)
+    if not table.rows and cell_rows(comparison):
+        return ()
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), table)
 
 
 def workloads_table(comparison: Comparison) -> Table[CellRow]:

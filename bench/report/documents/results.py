@@ -7,7 +7,7 @@ from bench.report.claims_table import verdict_rows
 from bench.report.documents.claims import claims_blocks
 from bench.report.documents.comparison import comparison_blocks, comparison_document
 from bench.report.documents.hazards import hazard_blocks, verdict_blocks
-from bench.report.figures import ALL, hazard_drawings
+from bench.report.figures import drawings, hazard_drawings
 from bench.report.limits import limits
 from bench.report.model import Block, Bullets, Document, Figure, Heading, Picture
 
@@ -26,10 +26,10 @@ def page_document(evidence: Evidence, drawings: Sequence[Picture], under_faults:
 def results_document(evidence: Evidence, folder: str) -> Document:
     """Comparison, figures, verdicts and limits; `folder` is the path from the page to the figures' folder."""
     blocks: list[Block] = [*comparison_blocks(evidence), Heading("Figures")]
-    blocks += [Figure(draw(evidence), folder) for draw in ALL]
+    blocks += [Figure(drawing, folder) for drawing in drawings(evidence)]
     if evidence.hazards is not None:
-        drawings = hazard_drawings(evidence.hazards, evidence.claims)
-        blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, drawings, folder)]
+        under_faults = hazard_drawings(evidence.hazards, evidence.claims)
+        blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, under_faults, folder)]
     blocks += [Heading("Claims and verdicts"), *claims_blocks(evidence)]
     blocks += [Heading("Limits"), Bullets(limits(evidence))]
     return Document("Results of the reference campaign", blocks)

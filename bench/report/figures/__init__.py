@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bench.analysis.claims import Claim
+from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
@@ -11,10 +12,17 @@ from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
 from bench.report.figures.hazard_timeline import hazard_timeline
 from bench.report.figures.hazard_window import hazard_window
+from bench.report.figures.lock_or_no_lock import lock_or_no_lock
 from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
+OF_SWEEPS = (lock_or_no_lock,)  # only where a campaign has their runs
+
+
+def drawings(evidence: Evidence) -> list[Drawing]:
+    """Every figure of a campaign of load: those of each campaign, also without a run, and those of its sweeps."""
+    return [*(draw(evidence) for draw in ALL), *(found for draw in OF_SWEEPS if (found := draw(evidence)).runs)]
 
 
 def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> list[Drawing]:
@@ -33,14 +41,17 @@ def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = No
 
 __all__ = [
     "ALL",
+    "OF_SWEEPS",
     "Drawing",
     "acquire_latency",
     "claimed_ranges",
     "crash_recovery",
+    "drawings",
     "hazard_drawings",
     "hazard_map",
     "hazard_timeline",
     "hazard_window",
+    "lock_or_no_lock",
     "redlock_clock",
     "where_time_goes",
 ]
