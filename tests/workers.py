@@ -3,7 +3,7 @@
 from xdist.scheduler import LoadScopeScheduling
 
 # Folders whose files share servers, or what is costly to make: the judge reads all of the reference first.
-_TOGETHER = ("tests/hazards/scenarios", "tests/hazards/lab", "tests/hazards/resources", "tests/judge")
+_TOGETHER = ("tests/hazards/scenarios", "tests/hazards/lab", "tests/hazards/resources", "tests/jobs", "tests/judge")
 
 
 class ByServers(LoadScopeScheduling):

@@ -16,14 +16,14 @@ from bench.analysis import names
 from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate, Method, Spread, across_campaigns, ratio_of_campaigns, spread
-from bench.analysis.metrics import METRICS, Direction
+from bench.analysis.metrics import METRICS, OF_JOBS, Direction
 from bench.analysis.modes import modes
 from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text, further_parameters
 from bench.analysis.steady import Trend, order_trend
 from bench.records.schema import Severity
-from bench.records.workload import Workload
+from bench.records.workload import JOBS, Workload
 
 TOO_SMALL = "n/a (n too small)"
 NOT_MEASURED = "not measured"
@@ -33,6 +33,7 @@ STALLS_NEEDED = 3  # behind a percentile: fewer are one or two events under the 
 _EXCHANGEABLE = {"acquire_us_p50": "p50 in µs", "throughput_pairs_per_s": "pairs/s"}
 _LATENCIES = (
     "acquire_us_",
+    "job_us_",
     "response_us_",
     "release_us_",
     "handed_wait_us_",
@@ -90,7 +91,7 @@ class Cell:
 
     def bounds_of(self, metric: str) -> tuple[str, ...]:
         """What binds one metric."""
-        if metric == "throughput_pairs_per_s":
+        if metric in ("throughput_pairs_per_s", "jobs_per_s"):
             return self.bounds
         return self.latency_bounds if metric.startswith(_LATENCIES) else ()
 
@@ -112,6 +113,8 @@ class Cell:
         """One metric across the runs that count, in the metric's unit. KeyError for a name that is no metric."""
         if metric not in METRICS:
             raise KeyError(f"no metric {metric!r}: there are {', '.join(METRICS)}")
+        if metric in OF_JOBS and self.workload.name not in JOBS:
+            return Absent("n/a (a lock alone)")
         if not self.used:
             causes = dict.fromkeys(run.void_cause for run in self.runs if run.void_cause)
             return Absent(f"void: {', '.join(causes)}")
@@ -295,10 +298,13 @@ def amplification(contended: Cell, uncontended: Cell) -> Value:
 def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """The cells as a table: plain columns, units in their names; each metric with its `_low` and `_high`."""
     own = any(cell.workload.label for cell in cells)
-    return pd.DataFrame([_flat(cell, own=own) for cell in cells])
+    left_out = {"contention_amplification"}  # of two cells, not of one
+    if not any(cell.workload.name in JOBS for cell in cells):
+        left_out.update(OF_JOBS)
+    return pd.DataFrame([_flat(cell, [name for name in METRICS if name not in left_out], own=own) for cell in cells])
 
 
-def _flat(cell: Cell, *, own: bool) -> Mapping[str, object]:
+def _flat(cell: Cell, metrics: Sequence[str], *, own: bool) -> Mapping[str, object]:
     setting, workload = cell.setting, cell.workload
     flat: dict[str, object] = {
         "system": cell.system,
@@ -321,9 +327,7 @@ def _flat(cell: Cell, *, own: bool) -> Mapping[str, object]:
         "bounds": ", ".join(cell.bounds),
     }
     method = ""
-    for name in METRICS:
-        if name == "contention_amplification":
-            continue  # of two cells, not of one
+    for name in metrics:
         value = cell.value(name)
         estimate = value if isinstance(value, Estimate) else None
         flat[name] = estimate.value if estimate else None

@@ -10,6 +10,7 @@ from bench.analysis.contention.measures import CONTENTION, contention
 from bench.analysis.holds import Column, Holds, RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.schema import RunPlan
+from bench.records.workload import JOBS
 
 _HANDED_WAITS = {f"handed_wait_us_{quantile}": FRACTIONS[quantile] for quantile in ("p50", "p99")}
 _STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p999")}
@@ -19,7 +20,8 @@ FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS
 def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
     """By the names of metrics. Left out is what does not apply, or what so few operations do not tell."""
     found: dict[str, float] = {}
-    if plan.workload.keys:  # else no key has ever had another client
+    # Without shared keys none has ever had another client; a job does not say when it held something.
+    if plan.workload.keys and plan.workload.name not in JOBS:
         found |= _handing(events.holds)
         found |= contention(plan.workload, events)
     for name, fraction in _STALLS.items():

@@ -132,6 +132,14 @@ _ALL = (
         Direction.LOWER,
         "processor time of a load process divided by the window: near 1 the generator is the bottleneck",
     ),
+    Metric("jobs_per_s", "jobs/s", Direction.HIGHER, "whole jobs done in one second, all clients together"),
+    *(
+        Metric(
+            f"job_us_{quantile}", "µs", Direction.LOWER, f"from beginning a job to its end, retries included: {words}"
+        )
+        for quantile, words in (("p50", "median of one run"), ("p99", "99th percentile of one run"))
+    ),
+    Metric("retries_per_job", "retries", Direction.NEITHER, "attempts that did not count, for each job that was done"),
     Metric(
         "contention_amplification",
         "x",
@@ -140,6 +148,7 @@ _ALL = (
     ),
 )
 
+OF_JOBS = ("jobs_per_s", "job_us_p50", "job_us_p99", "retries_per_job")  # of a workload of jobs alone
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 
 

@@ -26,6 +26,7 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "overlap": ("no overlap", "Server or library serialised concurrent calls; add servers"),
         "mutual_exclusion": ("two holders", "Two clients held one key; trust no number"),
         "lost_updates": ("updates lost", "Updates were lost; trust no number"),
+        "jobs": ("jobs lost or repeated", "Jobs were overwritten, missing or repeated; trust no number"),
         "token_order": ("tokens fell", "Tokens did not rise; do not fence with them"),
         "contention": ("clients never met", "Clients hardly met; use more clients"),
         "server_identity": ("server changed", "The server changed during the run; measure again"),

@@ -12,7 +12,7 @@ from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
 from bench.records.packed import require_whole
-from bench.records.schema import LadderStep, Measured, OverTime, RunPlan, RunState, Severity, Struck, WarmUp
+from bench.records.schema import JobsDone, LadderStep, Measured, OverTime, RunPlan, RunState, Severity, Struck, WarmUp
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.records.workload import Workload
 
@@ -79,6 +79,7 @@ class RunRow:
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # by the names of `bench.analysis.metrics`
     bounds: tuple[str, ...] = ()  # what makes a rate of this run only a bound, of the words above
     curve: tuple[LadderStep, ...] = ()  # of saturation: rate and latency by number of clients, before the window
+    jobs: JobsDone | None = None  # of a workload of jobs
     window_clients: int | None = None  # at work in the window: latencies of unlike numbers are not alike
     machine_cpu_share: float | None = None  # None: not recorded
     cpu_s_by_process: Mapping[str, float] = field(default_factory=dict)
@@ -197,6 +198,8 @@ def _measured_row(
     metrics["generator_cpu_share"] = generator_share(measured)
     metrics["requests_per_grant"] = _requests_per_grant(measured)
     metrics |= {name: from_events.get(name) for name in FROM_EVENTS}
+    if measured.jobs is not None:
+        metrics |= _of_jobs(acquire, measured.window_s, measured.jobs)
     facts = measured.facts_before
     return RunRow(
         campaign_id=plan.campaign_id,
@@ -232,12 +235,23 @@ def _measured_row(
         metrics=metrics,
         bounds=bounds,
         curve=measured.ladder,
+        jobs=measured.jobs,
         window_clients=clients_of(plan, measured),
         machine_cpu_share=measured.machine_cpu_share,
         cpu_s_by_process=measured.cpu_s_by_process,
         placement=measured.placement,
         warmed=measured.warmed,
     )
+
+
+def _of_jobs(jobs: LatencyHistogram, window_s: float, done: JobsDone) -> dict[str, float | None]:
+    """Slow jobs at one record overlap by what is asked of them, so the number of stalls behind a p99 says nothing."""
+    retries = sum(int(count) * having for count, having in done.retries.items())
+    return {
+        "jobs_per_s": jobs.total / window_s if jobs.total else None,
+        **{f"job_us_{quantile}": carried_quantile_us(jobs, FRACTIONS[quantile]) for quantile in ("p50", "p99")},
+        "retries_per_job": retries / jobs.total if jobs.total else None,
+    }
 
 
 def _requests_per_grant(measured: Measured) -> float | None:
@@ -302,6 +316,8 @@ def _flat(row: RunRow, *, own: bool) -> dict[str, object]:
         "operations": row.operations,
         "outcomes": ", ".join(f"{name} {count}" for name, count in row.outcomes.items()),
     }
+    if row.jobs is not None:
+        flat |= row.jobs.model_dump(exclude={"way", "retries"})
     return flat | dict(row.metrics) | dict(row.load_counts)
 
 

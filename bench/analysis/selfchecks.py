@@ -23,7 +23,7 @@ from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_c
 from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import Check, Checked, Facts, Measured, RunPlan, Severity
-from bench.records.workload import CONTENDED, MEETING, OPEN_LOOPS, SATURATION
+from bench.records.workload import CONTENDED, JOBS, MEETING, OPEN_LOOPS, SATURATION
 
 _LAG = "loop_lag/all"
 _LAG_SHARE_LIMIT = 0.5  # of the median acquire
@@ -248,6 +248,24 @@ def lost_updates(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     )
 
 
+def jobs(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """The table itself, asked when all jobs had ended: is what was acknowledged in it, once, and still there?"""
+    found = measured.jobs
+    wrong = 1 if found is None else found.lost_updates + found.missing + found.repeated
+    return check_of(
+        "jobs",
+        wrong == 0,
+        Severity.VOID,
+        "the table was not asked"
+        if found is None
+        else f"{found.acknowledged} jobs acknowledged, {found.unknown} unknown, {found.writes} writes in the table: "
+        f"{found.lost_updates} overwritten, {found.missing} missing, {found.repeated} repeated",
+        "none overwritten, missing or repeated",
+        "every job took effect, exactly once",
+        "jobs overwrote each other, or took effect not at all or twice: this way does not keep them apart",
+    )
+
+
 def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Fencing tokens rise with every grant of a key. Without tokens there is nothing to break."""
     falls = token_regressions(events.holds)
@@ -272,7 +290,8 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
     A client without any event waited from before the window until after it: every client was at work when it opened.
     """
-    asked = plan.workload.name in MEETING and plan.workload.clients > 1
+    # A job is one operation: whether it waited within is not in its row.
+    asked = plan.workload.name in MEETING and plan.workload.name not in JOBS and plan.workload.clients > 1
     refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
     met = int(waited(events.holds).sum())
     starved = events.starved(plan.workload.clients)
@@ -331,4 +350,5 @@ _CHECKS: tuple[_CheckFunction, ...] = (
 _CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {
     **dict.fromkeys(OPEN_LOOPS, (arrivals, unsent, wake)),
     SATURATION: (knee,),
+    **dict.fromkeys(JOBS, (jobs,)),
 }

@@ -16,7 +16,7 @@ from bench.campaign.servers import Progress, server_view, servers_up
 from bench.errors import LockbenchError
 from bench.hazards.lab.lab import Lab, open_lab, require_servers
 from bench.hazards.lab.servers import LabServers
-from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, where
+from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, systems_behind, where
 from bench.records.schema import Facts, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder
 from bench.servers.counters import gained
@@ -123,7 +123,7 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
 
 
 def _sets_of(plans: Iterable[RunPlan]) -> Sequence[ServerSpec]:
-    return server_sets(tuple(system(plan.system) for plan in plans))
+    return server_sets(entry for plan in plans for entry in systems_behind(plan))
 
 
 @contextmanager

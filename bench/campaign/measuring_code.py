@@ -10,7 +10,7 @@ from pathlib import Path
 
 import bench
 
-_ROOMS = ("systems", "servers", "load", "campaign")
+_ROOMS = ("systems", "servers", "load", "jobs", "campaign")
 
 
 def measuring_code(package: Path = Path(bench.__file__).parent) -> str:

@@ -8,6 +8,7 @@ from bench.campaign.faults.kinds import faults_of
 from bench.errors import LockbenchError
 from bench.records.workload import (
     AUTO,
+    CONSUME,
     CONTENDED,
     CONTENDED_RATE,
     HOT_COLD,
@@ -15,6 +16,7 @@ from bench.records.workload import (
     RATE,
     SATURATION,
     UNCONTENDED,
+    UPDATE,
     WORKLOADS,
     Workload,
     parameters,
@@ -33,6 +35,7 @@ _HOT_COLD_EXPONENT = 0.99
 _CONTENDED_RATE_HOLD_MS = 20.0
 _CONTENDED_RATE_PER_S = 25.0
 _CONTENDED_RATE_CLIENTS = 32
+_COMPUTE_MS = 1.0
 # What a campaign to quote measures; contention has sweeps of its own.
 REGULAR = (UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD)
 
@@ -137,6 +140,7 @@ def workload_of(name: str, entry: System, mode: Mode) -> Workload:
     """The parameters of one cell. Clients that have keys of their own never meet, so they try once and never wait."""
     alone = Workload(name=name, clients=1, keys=0, wait="try", warmup_s=mode.warmup_s, measure_s=mode.measure_s)
     meeting = {"clients": mode.contenders, "hold_ms": 1.0, "wait": entry.default_wait}
+    job = {"clients": mode.contenders, "wait": entry.default_wait, "compute_ms": _COMPUTE_MS}
     changes: dict[str, dict[str, object]] = {
         UNCONTENDED: {},
         CONTENDED: {**meeting, "keys": KEYS_OF[CONTENDED]},
@@ -155,6 +159,8 @@ def workload_of(name: str, entry: System, mode: Mode) -> Workload:
             "rate_per_s": _CONTENDED_RATE_PER_S,
         },
         HOT_COLD: {**meeting, "keys": KEYS_OF[HOT_COLD], "zipf_exponent": _HOT_COLD_EXPONENT},
+        UPDATE: {**job, "keys": KEYS_OF[UPDATE]},
+        CONSUME: {**job, "keys": KEYS_OF[CONSUME]},
     }
     return alone.model_copy(update=changes[name])
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from bench.campaign.modes import QUICK, mode_of
 from bench.campaign.servers import Progress
 from bench.campaign.warming import warm_up
+from bench.load.runner import systems_behind
 from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import CampaignFolder
 from bench.servers.running.pinning import Placement, pin, place, places
 from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import ServerSpec
-from bench.systems.registry import system
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,20 @@ class Readiness:
     def of(self, plan: RunPlan) -> Ready:
         """Have the run's own servers ready. Raises LockbenchError."""
         prepare_servers(plan, self._supervisor, self._specs)
-        spec = system(plan.system).servers
-        nodes = 0 if spec is None else len(self._supervisor.running(spec).pids)
+        behind = {entry.server_set: entry for entry in systems_behind(plan)}
+        specs = {entry.name: spec for entry in behind.values() if (spec := entry.servers) is not None}
+        nodes = sum(len(self._supervisor.running(spec).pids) for spec in specs.values())
         placement = place(self._campaign.pinned, plan.workload.processes, nodes)
         self._put(placement)
-        if spec is None:
-            return Ready(placement)
+        warmed = {spec.name: self._warmed(plan, name, spec, placement) for name, spec in specs.items()}
+        return Ready(placement, warmed)
+
+    def _warmed(self, plan: RunPlan, system_name: str, spec: ServerSpec, placement: Placement) -> WarmUp:
         known = (spec.name, self._supervisor.running(spec).identity)
         if known not in self._warm:
             mode = mode_of(self._campaign.mode) or QUICK
             self._warm[known] = warm_up(
-                plan,
+                plan.model_copy(update={"system": system_name}),
                 self._folder.path,
                 self._supervisor,
                 placement,
@@ -58,7 +61,7 @@ class Readiness:
                 mode.warming_rounds_at_most,
                 self._progress,
             )
-        return Ready(placement, {spec.name: self._warm[known]})
+        return self._warm[known]
 
     def _put(self, placement: Placement) -> None:
         """All that run of ours, also sets that are idle in this run: their heartbeats are in the generator's way."""
@@ -92,7 +95,8 @@ def readiness(
 
 def prepare_servers(plan: RunPlan, supervisor: Supervisor, specs: Sequence[ServerSpec]) -> None:
     """Prove the run's own servers once more (and start them again if the last run lost them); set the variant."""
-    spec = system(plan.system).servers
-    if spec is not None:
-        supervisor.up([one for one in specs if one.name == spec.name])
-        supervisor.configure(spec, system(plan.system).server_variant)
+    for entry in systems_behind(plan):
+        spec = entry.servers
+        if spec is not None:
+            supervisor.up([one for one in specs if one.name == spec.name])
+            supervisor.configure(spec, entry.server_variant)

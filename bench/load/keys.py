@@ -2,7 +2,7 @@
 
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
@@ -36,6 +36,18 @@ class EvenKeys:
     def draw(self) -> tuple[int, str]:
         """Any key."""
         index = self._dice.randrange(self._count)
+        return index, self._name(index)
+
+
+class Deliveries:
+    """The next message of a queue that all clients of the process share."""
+
+    def __init__(self, queue: Iterator[int], name: Name) -> None:
+        self._queue, self._name = queue, name
+
+    def draw(self) -> tuple[int, str]:
+        """What is delivered next."""
+        index = next(self._queue)
         return index, self._name(index)
 
 

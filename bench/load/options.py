@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bench.errors import LockbenchError
+from bench.jobs.keeper import keeper
 from bench.load.bounds import (
     SPAWN_RATE_PER_S,
     exactly_number,
@@ -25,7 +26,9 @@ from bench.load.bounds import (
 from bench.records.ladder import steps_to
 from bench.records.workload import (
     AUTO,
+    BY_LOCK,
     CLIENTS_PER_PROCESS_AT_MOST,
+    JOBS,
     MEETING,
     PROCESSES_AT_MOST,
     SATURATION,
@@ -266,6 +269,13 @@ def misfits(workload: Behaviour, entry: System) -> Iterator[tuple[str, str]]:
     lowest_ms = entry.client_class.capabilities.ttl_min_ms
     if workload.ttl_ms < lowest_ms:
         yield "ttl_ms", f"{entry.name} keeps no lease shorter than {lowest_ms} ms, not {workload.ttl_ms}"
+    if workload.name in JOBS:
+        from bench.jobs.ways import WAYS  # here: it imports the database's client library, which few commands need
+
+        if workload.name not in WAYS[workload.way].workloads:
+            yield "way", f"{workload.way} is no way to {workload.name}"
+        if workload.way != BY_LOCK and entry.server_set != keeper().server_set:
+            yield "way", f"{workload.way} takes no lock, so {entry.name} has no part in it: choose {keeper().name}"
 
 
 def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:

@@ -22,19 +22,21 @@ from locust.runners import WorkerRunner
 from bench.errors import LockbenchError
 from bench.load.climb import Climb
 from bench.load.endpoints import endpoint_of, not_reached
-from bench.load.keys import EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
+from bench.load.jobs import Jobs
+from bench.load.keys import Deliveries, EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import LoadSettings
 from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.recorder import Recorder, acquires
+from bench.load.result import write_jobs
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
 from bench.load.thinking import think_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.load.window_view import write_edges
 from bench.records.histogram import LatencyHistogram
-from bench.records.workload import HOT_COLD
+from bench.records.workload import CONSUME, HOT_COLD, JOBS
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
@@ -83,6 +85,7 @@ class LoadProcess:
         self.schedule: Schedule = ClosedLoop()
         self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
         self.lost_updates = 0
+        self.jobs: Jobs | None = None
         self.climb: Climb | None = None  # it also says who is let into the window
         self.failure: str | None = None
         self.in_flight = 0  # operations that started in the window and have not ended
@@ -115,7 +118,10 @@ class LoadProcess:
         self._spawn(self._prepare)
 
     def stop(self) -> None:
-        """End the background work; a test that was stopped has no further use for it."""
+        """The clients have ended: end the background work, and hand over what only now is whole."""
+        folder = self.settings.record_into
+        if self.jobs is not None and folder is not None and folder.is_dir():
+            write_jobs(folder, self.index, self.jobs.counted())
         self._greenlets.kill(block=False)
 
     @property
@@ -138,6 +144,9 @@ class LoadProcess:
             for entry in self.entries:
                 self._endpoints[entry.name] = endpoint_of(entry)
                 self._observe(entry)
+            if self.settings.workload.name in JOBS:
+                first = self.index * self.settings.workload.shared_keys // len(self._workers)
+                self.jobs = Jobs(self.settings, first)
         except LockbenchError as refused:
             self.fail(str(refused))
         except ConnectionError as refused:
@@ -188,6 +197,8 @@ class LoadProcess:
         shared = settings.workload.shared_keys
         if not shared:
             return OwnKey(client, settings.key)
+        if settings.workload.name == CONSUME and self.jobs is not None:
+            return Deliveries(self.jobs.deliveries, settings.key)
         if self._is_hot_cold:
             return ZipfKeys(self._hot_shares, settings.key, dice)
         return EvenKeys(shared, settings.key, dice)

@@ -9,6 +9,7 @@ from bench.records.store import write_atomically
 
 _RESULT = "result.json"
 _FAILURE = "failure.json"
+_JOBS = "jobs-{}.json"
 
 
 def write_result(folder: Path, result: Mapping[str, Any]) -> None:
@@ -31,3 +32,14 @@ def read_result(folder: Path) -> dict[str, Any] | None:
     """The result; None where the load process ended without one."""
     path = folder / _RESULT
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+def write_jobs(folder: Path, process: int, counted: Mapping[str, Any]) -> None:
+    """What the clients of one load process did, after the last of them has ended. Raises StoreError."""
+    write_atomically(folder / _JOBS.format(process), json.dumps(counted))
+
+
+def read_jobs(folder: Path, processes: int) -> list[dict[str, Any]]:
+    """The same of every load process. Raises OSError where one is missing."""
+    paths = [folder / _JOBS.format(process) for process in range(processes)]
+    return [dict(json.loads(path.read_text(encoding="utf-8"))) for path in paths]

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import LockbenchError
+from bench.jobs.keeper import keeper
+from bench.jobs.records import Found, audit_and_drop, schema_of
+from bench.jobs.ways import lines_of_way
 from bench.load.bounds import SPAWN_RATE_PER_S
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
@@ -16,7 +19,7 @@ from bench.load.events import write_events
 from bench.load.interference import Interference, interfered
 from bench.load.options import option_of
 from bench.load.phases import LAG, THINK, WAKE, generator_gaps, phases_of
-from bench.load.result import read_failure, read_result
+from bench.load.result import read_failure, read_jobs, read_result
 from bench.load.rows import Rows, read_rows
 from bench.load.steps import acquires_by_step
 from bench.load.watch import reading_of, watch_variable
@@ -24,14 +27,14 @@ from bench.load.window_view import View, counted_in_window
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import knee_clients, steps_to
 from bench.records.processor_time import used
-from bench.records.schema import Facts, LadderStep, Measured, RunPlan
+from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
-from bench.records.workload import SATURATION, Behaviour, parameters
+from bench.records.workload import CONSUME, JOBS, SATURATION, Behaviour, Workload, parameters
 from bench.servers.endpoint import Endpoint
 from bench.servers.running.pinning import Placement, place
 from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import ClientOptions, ServerFacts
-from bench.systems.registry import System, system
+from bench.systems.registry import System, server_sets, system
 
 _ERRORS_KEPT = 10
 _LOG_LINES = 4
@@ -66,9 +69,12 @@ def run_load(
     """
     entry = system(plan.system)
     source, endpoint = where(entry, supervisor)
-    pids = supervisor.running(entry.servers).pids if entry.servers is not None else {}
+    behind = systems_behind(plan)
+    pids = {name: pid for spec in server_sets(behind) for name, pid in supervisor.running(spec).pids.items()}
     placed = placement or place(False, plan.workload.processes)
-    surroundings = {**to_environment(entry, endpoint), **watch_variable(placed.generator | placed.servers, pids)}
+    surroundings = watch_variable(placed.generator | placed.servers, pids)
+    for one in behind:
+        surroundings |= to_environment(one, where(one, supervisor)[1])
     facts_before = facts_of(entry, endpoint, "before")
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
@@ -77,6 +83,7 @@ def run_load(
                 result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
             facts_after = facts_of(entry, endpoint, "after")
             rows, climbs = _rows(Path(name), result)
+            jobs = _jobs(plan, Path(name), result["processes"], supervisor) if plan.workload.name in JOBS else None
             write_events(folder.events_path, rows)
     except OSError as refused:
         raise LoadFailed(
@@ -100,6 +107,7 @@ def run_load(
         arrivals=result["arrivals"],
         unsent=result["unsent"],
         lost_updates=result["lost_updates"],
+        jobs=jobs,
         ladder=ladder,
         ladder_recorded=bool(ladder),
         climb_requests=result["climb_requests"],
@@ -122,6 +130,44 @@ def run_load(
         capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},
         faults=done.faults,
         tags=_tags(entry, source, facts_before),
+    )
+
+
+def systems_behind(plan: RunPlan) -> tuple[System, ...]:
+    """Those whose servers a run needs: its own system's, and of a workload of jobs those that keep the records."""
+    entries = [system(plan.system), *([keeper()] if plan.workload.name in JOBS else [])]
+    return tuple({entry.name: entry for entry in entries}.values())
+
+
+def _jobs(plan: RunPlan, folder: Path, processes: int, supervisor: Supervisor) -> JobsDone:
+    """What the clients were answered, and what the table says. Raises OSError, and NoRecords where it is silent."""
+    found = audit_and_drop(where(keeper(), supervisor)[1], schema_of(plan.seed))
+    return jobs_done(plan.workload, read_jobs(folder, processes), found, lines_of_way(plan.workload.way))
+
+
+def jobs_done(workload: Workload, answered: Sequence[Mapping[str, Any]], found: Found, lines_of_code: int) -> JobsDone:
+    """Both together. Of `update` each job leaves a write, of `consume` each message."""
+    acknowledged, unknown = (sum(one[name] for one in answered) for name in ("acknowledged", "unknown"))
+    retries = Counter[str]()
+    for one in answered:
+        retries.update(one["retries"])
+    if workload.name == CONSUME:
+        due = len({message for one in answered for message in one["messages"]})
+        lost, missing, repeated = 0, due - found.written_records, found.repeated
+    else:
+        due, lost = acknowledged, found.overwritten
+        missing, repeated = due - found.writes, found.writes - due - unknown
+    return JobsDone(
+        way=workload.way,
+        lines_of_code=lines_of_code,
+        acknowledged=acknowledged,
+        unknown=unknown,
+        due=due,
+        writes=found.writes,
+        lost_updates=lost,
+        missing=max(0, missing),
+        repeated=max(0, repeated),
+        retries=dict(sorted(retries.items(), key=lambda item: int(item[0]))),
     )
 
 

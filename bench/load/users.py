@@ -22,6 +22,7 @@ from locust.env import Environment
 from locust.exception import StopTest, StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
+from bench.jobs.way import Done, Way
 from bench.load.climb import Climb
 from bench.load.loop import Alarm, Turn
 from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess, process_of
@@ -56,6 +57,7 @@ class LockUser(User):
         super().__init__(environment)
         self._client: LockClient | None = None
         self._grant: Grant | None = None
+        self._way: Way | None = None  # of a workload of jobs
         self._calling = False  # inside a call of the adapter, whose connection is then in the middle of something
 
     def on_start(self) -> None:
@@ -79,9 +81,13 @@ class LockUser(User):
         self._turn, self._alarm = Turn(), Alarm()
         try:
             self._client = process.connect(self._entry)
+            if process.jobs is not None:
+                self._way = process.jobs.way(self._client, self._wait, self._alarm)
         except ConnectionError as refused:
             process.fail(str(refused))
             raise GreenletExit from refused
+        if process.jobs is not None:
+            self.tasks = [LockUser.do_job]
         process.client_ready()
         self._schedule = process.schedule
 
@@ -149,6 +155,38 @@ class LockUser(User):
             if freed is not None:
                 self._show(recorder, RELEASE_NAMES, freed, freed_ns - released_ns)
 
+    def do_job(self) -> None:
+        """One whole job, in place of `take_turn`. Its calls and its computing lie between the two clock reads."""
+        process, way = self._process, self._way
+        assert way is not None, "on_start makes it"
+        assert process.jobs is not None, "the process makes it before any client"
+        self._turn.pass_on()
+        record, _ = self._keys.draw()
+        counted = process.window.counts(monotonic_ns())
+        if counted:
+            process.in_flight += 1
+        self._calling = True
+        try:
+            started_ns = monotonic_ns()
+            answer = way.run(record)
+            answered_ns = monotonic_ns()
+        except BaseException as cut:
+            process.jobs.unknown += 1
+            self._cut_off(cut, counted)
+            raise
+        finally:
+            if counted:
+                process.end_one()
+        self._calling = False
+        self._note(answer)
+        counted = counted and not process.sealed
+        process.jobs.note(record, answer, counted)
+        if counted:
+            outcome = CODES[answer.outcome]
+            instants_ns = (started_ns, started_ns, answered_ns, 0, 0)
+            self._recorder.record(self._number, record, *instants_ns, outcome, NOTHING_HELD, NO_TOKEN)
+            self._show(self._recorder, ACQUIRE_NAMES, answer, answered_ns - started_ns)
+
     def on_stop(self) -> None:
         """Leave nothing locked: release what is held, then end the session."""
         client, self._client = self._client, None
@@ -159,6 +197,8 @@ class LockUser(User):
         # A client that was killed inside a call has a connection with half a conversation on it. It is closed, not used
         # again; what it may hold ends with its lease, and its key belongs to this run alone.
         client.close()
+        if self._way is not None:
+            self._way.close()
         self._turn.close()
         self._alarm.close()
 
@@ -200,14 +240,14 @@ class LockUser(User):
             # The contract has no such exception: outcomes are values. What it means for the lock nobody knows.
             self._process.fail(f"the adapter of {self._entry.name} raised {type(cut).__name__}: {cut}")
 
-    def _note(self, answer: Grant | Released | Refusal) -> None:
+    def _note(self, answer: Grant | Released | Refusal | Done) -> None:
         if not isinstance(answer, Refusal):
             self._process.note_answer()
         elif answer.outcome in _NO_ANSWER:
             self._process.note_failure(self._entry, answer.reason)
 
     def _show(
-        self, recorder: Recorder, names: Mapping[Outcome, str], answer: Grant | Released | Refusal, took_ns: int
+        self, recorder: Recorder, names: Mapping[Outcome, str], answer: Grant | Released | Refusal | Done, took_ns: int
     ) -> None:
         """Tell Locust. Its own statistics see exactly the operations that the recorder sees."""
         failure = None

@@ -164,6 +164,24 @@ class Struck(_Record):
     confirmed: str
 
 
+class JobsDone(_Record):
+    """What became of the jobs of a run: as their clients were answered, and as the table said when all had ended.
+
+    Counted are all jobs, those of the warm-up too; `retries` alone are of the window.
+    """
+
+    way: str
+    lines_of_code: int  # of the way's file when it ran
+    acknowledged: int  # jobs that were answered to be done
+    unknown: int  # jobs whose answer never came
+    due: int  # writes that these must have left: one for each job, or for each message consumed
+    writes: int  # as the table counted them
+    lost_updates: int  # writes whose effect somebody overwrote
+    missing: int  # acknowledged, and not in the table
+    repeated: int  # messages' effects after the first
+    retries: dict[str, int] = Field(default_factory=dict)  # how many jobs had so many
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
@@ -183,6 +201,7 @@ class Measured(_Record):
     arrivals: int = 0  # of the schedule within the window, counted from the schedule alone; 0 in a closed loop
     unsent: int = 0  # of these, those that no client was free to send before the window closed; in no histogram
     lost_updates: int = 0  # of counters that clients of one process raised while they held their keys
+    jobs: JobsDone | None = None  # of a workload of jobs
     ladder: tuple[LadderStep, ...] = ()  # of a saturation run, from few clients to all of the plan's
     ladder_recorded: bool = False  # each operation of the climb was recorded and reported to Locust, as in the window
     climb_requests: int = 0  # acquires of the climb, which are in Locust's count and in no histogram above

@@ -16,12 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bench.records.durations import duration_text
 
-WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate")
-UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE = WORKLOADS
-_WITH_SHARED_KEYS = (CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE)
-MEETING = (CONTENDED, HOT_COLD, CONTENDED_RATE)  # here clients meet at a key in any case
+WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate", "update", "consume")
+UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE, UPDATE, CONSUME = WORKLOADS
+JOBS = (UPDATE, CONSUME)  # each operation is a whole job on a record, by one of these ways
+WAYS = ("lock", "for-update", "version", "idempotency-key", "unguarded")
+BY_LOCK, BY_ROW_LOCK, BY_VERSION, BY_KEY, UNGUARDED = WAYS
+_WITH_SHARED_KEYS = tuple(name for name in WORKLOADS if name != UNCONTENDED)
+_LOCKS_ALONE = tuple(name for name in WORKLOADS if name not in JOBS)
+MEETING = (CONTENDED, HOT_COLD, CONTENDED_RATE, *JOBS)  # here clients meet at a key in any case
 OPEN_LOOPS = (RATE, CONTENDED_RATE)  # operations arrive at instants of their own
-KEYS_OF = {CONTENDED: 1, HOT_COLD: 100, CONTENDED_RATE: 1}  # where keys is 0; clients of the others then have one each
+# Where keys is 0; clients of the others then have one each.
+KEYS_OF = {CONTENDED: 1, HOT_COLD: 100, CONTENDED_RATE: 1, UPDATE: 1, CONSUME: 50_000}
 ARRIVALS = ("poisson", "uniform")
 THINKS = ("fixed", "exponential")
 NO_FAULT = "none"
@@ -87,7 +92,7 @@ class Behaviour(BaseModel):
     ]
     keys: Annotated[  # 0: each client has its own
         int,
-        Field(ge=0, le=1_000_000, description="Number of keys that the clients share"),
+        Field(ge=0, le=1_000_000, description="Number of keys that the clients share, or of records or messages"),
         Parameter("keys", "4", "{} keys", "1 key", of=_WITH_SHARED_KEYS, initial=0, zero="as the workload says"),
     ]
     ttl_ms: Annotated[
@@ -98,7 +103,7 @@ class Behaviour(BaseModel):
     hold_ms: Annotated[
         float,
         Field(ge=0, le=3_600_000, description="How long a client holds a lock before it releases it"),
-        Parameter("hold", "1.5", "hold {}", unit="ms", planned_from=0.1),
+        Parameter("hold", "1.5", "hold {}", unit="ms", of=_LOCKS_ALONE, planned_from=0.1),
     ] = 0.0
     wait: Annotated[
         str,
@@ -134,6 +139,16 @@ class Behaviour(BaseModel):
         float,
         Field(ge=0, le=10, description="hot-cold: how unevenly the keys are used"),
         Parameter("zipf", "1.2", "Zipf {}", of=(HOT_COLD,), initial=0.99, zero="all alike"),
+    ] = 0.0
+    way: Annotated[
+        str,
+        Field(description="update, consume: how a job is kept from overwriting or repeating another's"),
+        Parameter("way", "version", "way {}", choices=WAYS, of=JOBS),
+    ] = BY_LOCK
+    compute_ms: Annotated[
+        float,
+        Field(ge=0, le=3_600_000, description="update, consume: how long a job computes between reading and writing"),
+        Parameter("compute", "1", "compute {}", unit="ms", of=JOBS, zero="not at all", planned_from=0.1),
     ] = 0.0
     step_s: Annotated[  # 0: no ladder
         float,
@@ -242,7 +257,18 @@ class Workload(Behaviour):
 
 
 _OF_A_FAULT = ("fault", "fault_after_s", "fault_s")
-_ADDED = ("rate_per_s", "arrivals", "zipf_exponent", "step_s", "label", "think_ms", "thinking", *_OF_A_FAULT)
+_OF_A_JOB = ("way", "compute_ms")
+_ADDED = (
+    "rate_per_s",
+    "arrivals",
+    "zipf_exponent",
+    "step_s",
+    "label",
+    "think_ms",
+    "thinking",
+    *_OF_A_FAULT,
+    *_OF_A_JOB,
+)
 
 
 _KINDS: dict[Any, type] = {int: int, float: float, str: str}

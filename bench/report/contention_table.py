@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.intervals import Estimate
-from bench.records.workload import UNCONTENDED
+from bench.records.workload import JOBS, UNCONTENDED, Workload
 from bench.report import formats
 from bench.report.cell_texts import estimate_text, ms_text, whole_text
 from bench.report.formats import NOTHING
@@ -37,9 +37,9 @@ _FAIRNESS_EXPLANATION = (
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
     """The sections; none where no keys were shared, and the first alone where records are older than the measures.
 
-    Runs with a fault have a table of their own: what waiting costs is not what a fault costs.
+    Jobs, and runs with a fault, have tables of their own: what waiting costs is neither's cost.
     """
-    shared = [row for row in cell_rows(comparison) if row.cell.workload.keys and not row.cell.workload.has_fault]
+    shared = [row for row in cell_rows(comparison) if _is_about_waiting(row.cell.workload)]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]
@@ -50,6 +50,10 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
         found += [Heading(_WAITING), Paragraph(_WAITING_EXPLANATION), Table(_WAITING_COLUMNS, waiting)]
         found += [Heading(_FAIRNESS), Paragraph(_FAIRNESS_EXPLANATION), Table(_FAIRNESS_COLUMNS, waiting)]
     return tuple(found)
+
+
+def _is_about_waiting(workload: Workload) -> bool:
+    return bool(workload.keys) and workload.name not in JOBS and not workload.has_fault
 
 
 def _is_recorded(cell: Cell) -> bool:

@@ -49,9 +49,9 @@ def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
 
 
 def _files(evidence: Evidence) -> "_Files":
-    drawings = load_drawings(evidence)
+    drawn = load_drawings(evidence)
     under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
-    files = {**_tables(evidence, drawings, under_faults), **_figures([*drawings, *under_faults])}
+    files = {**_tables(evidence, drawn, under_faults), **_figures([*drawn, *under_faults])}
     if evidence.hazards is not None:
         files |= _hazards(evidence.hazards, under_faults)
     return files

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
-from bench.records.workload import Workload, parameters
+from bench.records.workload import JOBS, Workload, parameters
 from bench.report import formats
 from bench.report.availability_table import fault_words
 from bench.report.cell_texts import ms_text, rate_text
@@ -20,13 +20,17 @@ _EXPLANATION = (
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """The section, one line a cell."""
-    return (Heading(_TITLE), Paragraph(_EXPLANATION), workloads_table(comparison))
+    """The section, one line a cell; none where all of them are jobs."""
+    table = workloads_table(comparison)
+    if not table.rows and cell_rows(comparison):
+        return ()
+    return (Heading(_TITLE), Paragraph(_EXPLANATION), table)
 
 
 def workloads_table(comparison: Comparison) -> Table[CellRow]:
-    """The cells of a campaign."""
-    return Table(_COLUMNS, cell_rows(comparison), empty="No workload was measured.")
+    """The cells of a campaign; jobs have a table of their own."""
+    rows = [row for row in cell_rows(comparison) if row.cell.workload.name not in JOBS]
+    return Table(_COLUMNS, rows, empty="No workload was measured.")
 
 
 def _latency(quantile: str) -> Callable[[CellRow], Text]:

@@ -9,9 +9,11 @@ from bench.campaign.load_plans import RUNS_AT_MOST, plan_runs
 from bench.campaign.modes import MODES, QUICK, REFERENCE, Asked, Mode
 from bench.campaign.workload_file import PLANS, BadWorkload, plan_of_the_bench, read_workload_file
 from bench.records.ladder import steps_to
-from bench.records.workload import CONTENDED, CONTENDED_RATE, UNCONTENDED
+from bench.records.workload import CONTENDED, CONTENDED_RATE, JOBS, UNCONTENDED, UNGUARDED, WAYS
 from bench.systems.registry import HEADLINE, SYSTEMS, system
 from bench.systems.wait import Wait, ways_to_wait
+
+WORKLOADS_OF = {"contention": (UNCONTENDED, CONTENDED, CONTENDED_RATE), "jobs": JOBS}
 
 
 @pytest.mark.parametrize(("name", "mode"), [(one.parent.name, one.stem) for one in sorted(PLANS.glob("*/*.yaml"))])
@@ -24,15 +26,17 @@ def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: str) -> 
     runs = plan_runs("c", file.systems, file.cells, MODES[mode], file.repetitions, seed=1)
     assert len({run.run_id for run in runs}) == len(runs) <= RUNS_AT_MOST
     assert len(file.cells) <= CELLS_AT_MOST
-    assert {run.workload.name for run in runs} == {UNCONTENDED, CONTENDED, CONTENDED_RATE}
+    assert {run.workload.name for run in runs} == {*WORKLOADS_OF[name]}
+    if name != "contention":
+        return
     asked = {(run.system, Wait.parse(run.workload.wait).strategy) for run in runs}
     for entry in file.systems:
         known = entry.client_class.capabilities.wait_strategies
         assert {strategy for name, strategy in asked if name == entry.name} >= {*known} - {"try"}
 
 
-def loaded_s(mode: Mode) -> float:
-    path = plan_of_the_bench("contention", mode.name)
+def loaded_s(mode: Mode, name: str = "contention") -> float:
+    path = plan_of_the_bench(name, mode.name)
     assert path is not None
     file = read_workload_file(path, mode)
     runs = plan_runs("c", file.systems, file.cells, mode, file.repetitions or 0, seed=1)
@@ -43,6 +47,15 @@ def loaded_s(mode: Mode) -> float:
 def test_the_contention_sweeps_keep_to_their_time() -> None:
     assert loaded_s(QUICK) < 4 * 60
     assert loaded_s(REFERENCE) < 13 * 60
+
+
+def test_the_sweep_of_jobs_keeps_to_its_time_and_has_every_way() -> None:
+    assert loaded_s(QUICK, "jobs") < 2.5 * 60
+    for mode in ("quick", "full"):
+        path = plan_of_the_bench("jobs", mode)
+        assert path is not None
+        asked = {str(cell.changes["way"]) for cell in read_workload_file(path, MODES[mode]).cells}
+        assert asked == {*WAYS} - {UNGUARDED}
 
 
 def test_a_cell_may_be_for_some_of_the_systems_only(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from bench.analysis.selfchecks import check_run
 from bench.load.runner import run_load
-from bench.records.schema import Check, Measured, RunPlan, Workload
+from bench.records.schema import Check, Measured, RunPlan
 from bench.records.store import RunFolder
+from bench.records.workload import Workload
 from bench.servers.endpoint import Endpoint
 from bench.servers.running.ports import free_ports
 from bench.servers.running.supervisor import Supervisor

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bench.load.options import BadOptions, LoadSettings
+from bench.load.options import BadOptions, LoadSettings, misfits
+from bench.records.workload import Behaviour
 from bench.systems.registry import system
 
 GOOD = {
@@ -18,6 +19,8 @@ GOOD = {
     "rate_per_s": 100.0,
     "think_ms": "0",
     "thinking": "fixed",
+    "way": "lock",
+    "compute_ms": "0",
     "arrivals": "poisson",
     "zipf_exponent": 0.99,
     "step_s": 0.0,
@@ -112,3 +115,18 @@ def test_which_keys_are_shared(workload: str, keys: int, shared: int) -> None:
 def test_keys_of_two_runs_differ() -> None:
     assert read(lock_seed=1).key(0) != read(lock_seed=2).key(0)
     assert read().key(0) != read().key_of_probe(0)
+
+
+@pytest.mark.parametrize(
+    ("system_name", "workload", "way", "why"),
+    [
+        ("redis", "update", "lock", ""),
+        ("postgres-row", "update", "version", ""),
+        ("postgres-row", "consume", "idempotency-key", ""),
+        ("postgres-row", "update", "idempotency-key", "idempotency-key is no way to update"),
+        ("redis", "update", "for-update", "for-update takes no lock, so redis has no part in it: choose postgres-row"),
+    ],
+)
+def test_a_way_suits_its_job_and_its_system(system_name: str, workload: str, way: str, why: str) -> None:
+    asked = Behaviour(name=workload, keys=1, way=way, wait="try")
+    assert list(misfits(asked, system(system_name))) == ([("way", why)] if why else [])

@@ -14,6 +14,7 @@ BENCH = ROOT / "bench"
 SUBJECT = {
     "calibrate": "redis-benchmark and pgbench drive one backend each; the instrument is held against them",
     "hazards/resources": "a resource that a lock protects lives on the servers of a set, and is no lock",
+    "jobs": "the records of jobs are rows of one database, and the ways without a lock are its own",
     "analysis/hazards/claims": "a claim of a page is about the system that it names",
     "report/figures/redlock_clock.py": "the figure of Redlock's clocks",
     "conformance/wires.py": "planted faults have a wire of their own, in `faulty`",

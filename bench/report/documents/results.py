@@ -28,8 +28,8 @@ def results_document(evidence: Evidence, folder: str) -> Document:
     blocks: list[Block] = [*comparison_blocks(evidence), Heading("Figures")]
     blocks += [Figure(drawing, folder) for drawing in load_drawings(evidence)]
     if evidence.hazards is not None:
-        drawings = hazard_drawings(evidence.hazards, evidence.claims)
-        blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, drawings, folder)]
+        under_faults = hazard_drawings(evidence.hazards, evidence.claims)
+        blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, under_faults, folder)]
     blocks += [Heading("Claims and verdicts"), *claims_blocks(evidence)]
     blocks += [Heading("Limits"), Bullets(limits(evidence))]
     return Document("Results of the reference campaign", blocks)

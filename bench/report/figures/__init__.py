@@ -12,12 +12,13 @@ from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
 from bench.report.figures.hazard_timeline import hazard_timeline
 from bench.report.figures.hazard_window import hazard_window
+from bench.report.figures.lock_or_no_lock import lock_or_no_lock
 from bench.report.figures.recovery_timeline import recovery_timeline
 from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
-WHERE_MEASURED = (recovery_timeline,)  # left out where a campaign has no run of it
+WHERE_MEASURED = (lock_or_no_lock, recovery_timeline)  # left out where a campaign has no run of it
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
@@ -47,11 +48,13 @@ __all__ = [
     "acquire_latency",
     "claimed_ranges",
     "crash_recovery",
+    "drawings",
     "hazard_drawings",
     "hazard_map",
     "hazard_timeline",
     "hazard_window",
     "load_drawings",
+    "lock_or_no_lock",
     "recovery_timeline",
     "redlock_clock",
     "where_time_goes",

@@ -32,6 +32,8 @@ OPTIONS = {
     "zipf_exponent": 0.99,
     "think_ms": 0.0,
     "thinking": "fixed",
+    "way": "lock",
+    "compute_ms": 0.0,
     "step_s": 0.0,
     "lock_seed": 1,
     "warmup_s": 0.0,
