@@ -18,8 +18,9 @@ _TITLE = "Availability under load"
 _EXPLANATION = (
     "A fault strikes while clients queue for one key. The time without a grant is the longest that meets the fault; "
     "grants return while it is in force, or some time after its end (a holder's: its death). Acquires are counted "
-    "when they are answered. The order is kept if nobody who waited when grants returned was overtaken by a client "
-    "that had asked at least one grant later. Numbers are the median run's, with the range of the runs."
+    "when they are answered; those that are unsent found no free client before the window closed. The order is kept "
+    "if nobody who waited when grants returned was overtaken by a client that had asked at least one grant later. "
+    "Numbers are the median run's, with the range of the runs."
 )
 _FAULTS = {
     "leader-killed": "leader or only server killed, started again after {}",
@@ -75,7 +76,11 @@ def _answered(phase: str) -> Callable[[CellRow], Text]:
     def text(row: CellRow) -> Text:
         if not row.cell.used:
             return Text(NOTHING, measured=None)
-        words = ", ".join(f"{outcome} {count:,}" for outcome, count in answered(row.cell, phase).items())
+        counts = dict(answered(row.cell, phase))
+        unsent = sum(run.load_counts.get("unsent", 0) for run in row.cell.used)
+        if phase == AFTER and unsent:
+            counts["unsent"] = unsent  # arrivals for which no client was free before the window closed
+        words = ", ".join(f"{outcome} {count:,}" for outcome, count in counts.items())
         return Text(words or "none", runs=row.cell.evidence)
 
     return text

@@ -117,6 +117,12 @@ def test_every_cell_with_a_fault_is_a_line(evidence: Evidence) -> None:
     assert "p99 after, ms" not in one, "no run is long enough for it"
 
 
+def test_arrivals_that_were_never_sent_are_named(evidence: Evidence) -> None:
+    counted = tuple(replace(row, load_counts={"unsent": 3}) for row in evidence.rows)
+    one = rows_of(replace(evidence, rows=counted))["redis", "leader-killed"]
+    assert one["Answered after"] == "acquired 400, unsent 6"
+
+
 def test_a_lock_that_nobody_got_again_has_lower_bounds(evidence: Evidence) -> None:
     one = rows_of(evidence)["etcd", "majority-stopped"]
     assert one["Without a grant, s"] == "≥\u00a02.5 (no grant again)"
