@@ -9,11 +9,12 @@ from bench.analysis.cells import NOT_RECORDED, Absent, Cell, cell_frame, cells_o
 from bench.analysis.curves import curve
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate
-from bench.analysis.metrics import METRICS
+from bench.analysis.metrics import METRICS, OF_JOBS
 from bench.analysis.notes import DRIFT, TWO_MODES
 from bench.analysis.runs import RunRow, run_rows
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import LadderStep
+from bench.records.workload import UPDATE
 from bench.report import contention_table, curve_table, formats, workloads_table
 from bench.report.comparison import build_comparison
 from bench.report.model import Table
@@ -80,6 +81,8 @@ def test_what_an_old_record_lacks_is_told_as_not_recorded(tmp_path: Path) -> Non
 def test_a_value_without_a_logarithm_is_shown_with_its_range(tmp_path: Path, metric: str, value: float) -> None:
     """A queue wait may be 0, and a hand-off below it: they stand in the table of cells as all others do."""
     found = with_metrics(cell(tmp_path), **{metric: [value, 4.0, 5.0, 6.0, 7.0, 8.0]})
+    if metric in OF_JOBS:
+        found = replace(found, workload=found.workload.model_copy(update={"name": UPDATE}))
     estimate = found.value(metric)
     assert isinstance(estimate, Estimate)
     assert (estimate.low, estimate.has_confidence) == (value, False)
