@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from bench.systems.registry import HEADLINE, SYSTEMS, Look
+from bench.systems.registry import HEADLINE, SYSTEMS, Look, Trips
 
 EMULATOR_TAG = "emulator"
 
@@ -24,6 +24,16 @@ def tags(system: str) -> tuple[str, ...]:
 def look(system: str) -> Look | None:
     """Its colour, marker and line; None where the registry has none."""
     return SYSTEMS[system].look if system in SYSTEMS else None
+
+
+def default_wait(system: str) -> str:
+    """How its clients wait where nobody says otherwise."""
+    return SYSTEMS[system].default_wait if system in SYSTEMS else ""
+
+
+def hand_off_trips(system: str, strategy: str) -> Trips | None:
+    """See `System`; None: by this strategy a hand-off is an acquire of a free lock."""
+    return SYSTEMS[system].hand_off_trips.get(strategy) if system in SYSTEMS else None
 
 
 def headline() -> tuple[str, ...]:

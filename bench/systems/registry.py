@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
-from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, carefully
+from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, Trips, carefully
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -31,6 +31,7 @@ __all__ = (
     "BrokenSystem",
     "Look",
     "System",
+    "Trips",
     "UnknownSystem",
     "every_server_set",
     "is_server_set",

@@ -7,6 +7,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
+from bench.report.figures.contention import CONTENTION, contention_drawings
 from bench.report.figures.crash_recovery import crash_recovery
 from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
@@ -44,9 +45,11 @@ def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = No
 __all__ = [
     "ALL",
     "WHERE_MEASURED",
+    "CONTENTION",
     "Drawing",
     "acquire_latency",
     "claimed_ranges",
+    "contention_drawings",
     "crash_recovery",
     "drawings",
     "hazard_drawings",
