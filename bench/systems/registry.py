@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
 from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, Trips, carefully
+from bench.systems.wait import POLLING, Wait
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +25,7 @@ __all__ = (
     "DASHED",
     "DOTTED",
     "HEADLINE",
+    "POLLING",
     "PROBES",
     "SERVER_SETS",
     "SOLID",
@@ -33,6 +35,7 @@ __all__ = (
     "System",
     "Trips",
     "UnknownSystem",
+    "Wait",
     "every_server_set",
     "is_server_set",
     "packages_of",

@@ -8,17 +8,16 @@ import statistics
 from dataclasses import dataclass
 
 from bench.analysis import names
-from bench.analysis.cells import NOT_RECORDED, Absent, Cell
+from bench.analysis.cells import Absent, Cell
 from bench.analysis.floor import OTHER_NETWORK, client_cpu_us_of_acquire, critical_path, floor_us, server_mean_us
 from bench.records.schema import Environment
-from bench.systems.wait import POLLING, Wait
 
 
 @dataclass(frozen=True, slots=True)
 class HandOffParts:
     """In µs. As in `Parts` the clocks differ, so the sum of the parts may exceed the median: nothing is cut to fit."""
 
-    median_us: float  # below 0: the server told the next client before it answered the releaser
+    median_us: float  # below 0: the server answered the next client before it answered the releaser
     client_us: float | None  # processor time of an acquire without contention, at most; None: not measured
     client_round_trips: int
     network_us: float
@@ -45,7 +44,7 @@ def hand_off_parts(cell: Cell, alone: Cell | None, environment: Environment) -> 
         return path
     if isinstance(floor := floor_us(cell, environment), Absent) and floor.reason == OTHER_NETWORK:
         return floor
-    strategy = Wait.parse(cell.workload.wait).strategy
+    strategy = names.strategy(cell.workload.wait)
     handed = names.hand_off_trips(cell.system, strategy)
     rtt_us, durable_us = environment.loopback_rtt_us_p50, 0.0
     if handed is not None:
@@ -67,11 +66,5 @@ def hand_off_parts(cell: Cell, alone: Cell | None, environment: Environment) -> 
         network_us=trips * rtt_us,
         durable_us=durable_us,
         server_us=server_us,
-        pauses=strategy in POLLING,
+        pauses=names.polls(strategy),
     )
-
-
-def is_recorded(cell: Cell) -> bool:
-    """Does some run of it tell hand-offs at all?"""
-    value = cell.value("hand_off_us_p50")
-    return not isinstance(value, Absent) or value.reason != NOT_RECORDED

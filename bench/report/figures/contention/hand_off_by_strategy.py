@@ -48,7 +48,7 @@ def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:
     return (
         f"Closed loop, {row_words(cells)}, one key {hold_words(cells)}. {sample_words(cells)} "
         "Hand-off: from a release's answer to the next client's grant, where it waited. "
-        "Below 0: the server told the next client first. Grants that the releaser won again are not in it. "
+        "Below 0: the server answered the next client first. Grants that the releaser won again are not in it. "
         "No tick: too few operations for a p99. "
         f"{machine_words(evidence)}"
     )

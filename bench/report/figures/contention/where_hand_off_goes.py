@@ -46,10 +46,10 @@ def where_hand_off_goes(evidence: Evidence) -> Drawing:
     cells = swept or [cell for cell in evidence.cells if cell.workload.title == CONTENDED]
     found = [(cell, _parts(evidence, cell)) for cell in cells]
     rows = [_Row(cell, parts) for cell, parts in found if not isinstance(parts, Absent) and parts.median_us > 0.0]
-    told_first = [cell for cell, parts in found if not isinstance(parts, Absent) and parts.median_us <= 0.0]
+    answered_first = [cell for cell, parts in found if not isinstance(parts, Absent) and parts.median_us <= 0.0]
     if not rows:
         return nothing(evidence, NAME, "Where the time of a hand-off goes", "hand-offs and round trips")
-    title, caption = _title(rows), _caption(evidence, rows, told_first)
+    title, caption = _title(rows), _caption(evidence, rows, answered_first)
     with house_style():
         below_in = caption_height_in(caption, WIDTH_IN) + 0.45
         content_in = len(rows) * ROW_IN
@@ -89,7 +89,7 @@ def _title(rows: Sequence[_Row]) -> str:
     return f"Where clients poll, up to {max(pauses):.0f} % of the median hand-off is the pause until one asks"
 
 
-def _caption(evidence: Evidence, rows: Sequence[_Row], told_first: Sequence[Cell]) -> str:
+def _caption(evidence: Evidence, rows: Sequence[_Row], answered_first: Sequence[Cell]) -> str:
     cells = [row.cell for row in rows]
     runs = formats.counted((len(cell.used) for cell in cells), "run")
     dots = "" if runs == "1 run" else ", dots: their medians"
@@ -103,7 +103,11 @@ def _caption(evidence: Evidence, rows: Sequence[_Row], told_first: Sequence[Cell
         "Server's own time: the mean that it reports per request.",
         *([f"Not reported: {silent}."] if silent else []),
         *(["A bar beyond 100 % has parts that overlap; nothing is cut to fit."] if beyond else []),
-        *([f"Not drawn, since the server told the next client first: {_titles(told_first)}."] if told_first else []),
+        *(
+            [f"Not drawn, since the server answered the next client first: {_titles(answered_first)}."]
+            if answered_first
+            else []
+        ),
         machine_words(evidence),
     )
     return " ".join(parts)
