@@ -26,6 +26,7 @@ from bench.records.schema import Severity
 from bench.records.workload import JOBS, Workload
 
 TOO_SMALL = "n/a (n too small)"
+TOO_SMALL_ALONE = "n/a (n too small without contention)"
 NOT_MEASURED = "not measured"
 NOT_RECORDED = "n/a (not recorded)"  # by a campaign of before these facts were kept
 STALLS = ("p99", "p999")
@@ -290,7 +291,8 @@ def amplification(contended: Cell, uncontended: Cell) -> Value:
     for cell in (contended, uncontended):
         value = cell.value("acquire_us_p99")
         if isinstance(value, Absent):
-            return Absent(f"{value.reason}, {cell.workload.name}" if value.reason == TOO_SMALL else value.reason)
+            of_other = value.reason == TOO_SMALL and cell is uncontended
+            return Absent(TOO_SMALL_ALONE if of_other else value.reason)
         sides.append(cell.by_campaign("acquire_us_p99"))
     return ratio_of_campaigns(sides[0], sides[1])
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from bench.systems.registry import HEADLINE, SYSTEMS, Look
+from bench.systems.registry import HEADLINE, POLLING, SYSTEMS, Look, Trips, Wait
 
 EMULATOR_TAG = "emulator"
 
@@ -24,6 +24,26 @@ def tags(system: str) -> tuple[str, ...]:
 def look(system: str) -> Look | None:
     """Its colour, marker and line; None where the registry has none."""
     return SYSTEMS[system].look if system in SYSTEMS else None
+
+
+def default_wait(system: str) -> str:
+    """How its clients wait where nobody says otherwise."""
+    return SYSTEMS[system].default_wait if system in SYSTEMS else ""
+
+
+def strategy(wait: str) -> str:
+    """The strategy of a way to wait, without its parameters."""
+    return Wait.parse(wait).strategy
+
+
+def polls(strategy: str) -> bool:
+    """Does a client ask again after a pause of its own?"""
+    return strategy in POLLING
+
+
+def hand_off_trips(system: str, strategy: str) -> Trips | None:
+    """See `System`; None: by this strategy a hand-off is an acquire of a free lock."""
+    return SYSTEMS[system].hand_off_trips.get(strategy) if system in SYSTEMS else None
 
 
 def headline() -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def report(
     Example: lockbench report --campaign latest
     """
     _no_backend_of_others()
+    from bench.analysis.contention.sweeps import is_swept
     from bench.analysis.evidence import Evidence
     from bench.report.documents.comparison import terminal_blocks
     from bench.report.export import PAGE, write_evidence
@@ -81,9 +82,11 @@ def report(
     if notebook:
         with steps("executing the notebooks"):
             # Below nbformat lies a grammar that takes 1.6 s to build at each import.
-            from bench.report.notebook import render_hazard_notebook, render_notebook
+            from bench.report.notebook import render_contention_notebook, render_hazard_notebook, render_notebook
 
             written = render_notebook(target, folder, hazards=lab)
+            if is_swept(evidence.cells):
+                written += render_contention_notebook(target, folder)
             add_to_export(target, written, [row.run_id for row in evidence.rows])
             if lab is not None and evidence.hazards is not None:
                 written = render_hazard_notebook(target, lab)

@@ -1,9 +1,10 @@
 """Words for single cells that more than one table shows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bench.analysis import names
-from bench.analysis.cells import Absent, Cell, Value
+from bench.analysis.cells import NOT_MEASURED, Absent, Cell, Value, amplification
 from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.evidence import Evidence
 from bench.analysis.intervals import Estimate
@@ -42,6 +43,29 @@ def estimate_text(value: Value, words: Callable[[Estimate], str], cell: Cell, ma
     if isinstance(value, Absent):
         return Text(value.reason, marks, measured=False, runs=cell.evidence)
     return Text(words(value), marks, runs=cell.evidence)
+
+
+def amplification_words(contended: Cell, alone: Cell | None) -> str:
+    """How much worse than a fair queue the 99th percentile is, and than without contention: never the one alone."""
+    by_alone = Absent(NOT_MEASURED) if alone is None else amplification(contended, alone)
+    return f"{by_fair_words(contended)}; {_times(by_alone, 'uncontended')}; {held(contended)}"
+
+
+def by_fair_words(contended: Cell, *, brief: bool = False) -> str:
+    """How much worse than a fair queue the 99th percentile of the wait is; `brief`: without its bounds."""
+    value = contended.value("wait_by_fair_p99")
+    return _times(replace(value, runs=1) if brief and isinstance(value, Estimate) else value, "a fair queue")
+
+
+def held(cell: Cell) -> str:
+    """How long a lock was held, which decides every wait."""
+    return f"held {cell.workload.hold_ms:g}{formats.NO_BREAK}ms"
+
+
+def _times(value: Value, of: str) -> str:
+    if isinstance(value, Absent):
+        return f"{of}: {value.reason.removeprefix('n/a (').removesuffix(')')}"
+    return f"{formats.times_value(value)} {of}"
 
 
 def ms_text(cell: Cell, metric: str, marks: tuple[int, ...] = ()) -> Text:

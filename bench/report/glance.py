@@ -7,8 +7,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.tokens import events_that_lower
 from bench.analysis.intervals import Estimate
 from bench.report import formats
-from bench.report.cell_texts import claimed_number, estimate_text
-from bench.report.contention_table import changed_hands
+from bench.report.cell_texts import by_fair_words, claimed_number, estimate_text, held
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_cells import clock_sensitivity, pause_safety
 from bench.report.model import Text
@@ -40,9 +39,11 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     quorum, servers = _quorum(evidence), _servers(evidence)
     yield _words(evidence, "consensus", "Consensus required", "what had to agree here", quorum, of_runs=False)
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", servers, of_runs=False)
-    means = one("contended", "acquire_us_mean", _contended)
-    contended = {system: Pair(NOTHING, means(system)) for system in evidence.headline}
-    yield Property("contention", "Under contention", "mean acquire in ms, waiting included", contended)
+    hand_offs = one("contended", "hand_off_us_p50", _contended)
+    contended = {system: Pair(NOTHING, hand_offs(system)) for system in evidence.headline}
+    yield Property(
+        "contention", "Under contention", "ms, p50 of the hand-off; p99 of the wait ÷ a fair queue", contended
+    )
 
 
 def _numbers(evidence: Evidence, metric: str, measured: Callable[[str], Text]) -> Mapping[str, Pair]:
@@ -77,10 +78,8 @@ def _rate(cell: Cell, value: Estimate) -> str:
     return formats.rate_value(value, cell.bounds) if cell.bounds else formats.whole(value.value)
 
 
-def _contended(cell: Cell, mean: Estimate) -> str:
-    hands = changed_hands(cell).partition(" [")[0]
-    passed_on = f"; {hands} of grants changed hands" if hands else ""
-    return f"{formats.ms_alone(mean, cell.latency_bounds)}{passed_on}"
+def _contended(cell: Cell, hand_off: Estimate) -> str:
+    return f"{formats.ms_alone(hand_off, cell.latency_bounds)}; {by_fair_words(cell, brief=True)}, {held(cell)}"
 
 
 def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:

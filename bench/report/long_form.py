@@ -1,14 +1,20 @@
 """The long form: one row a system in one setting, with everything that its numbers depend on."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from bench.analysis import names
-from bench.analysis.cells import Cell, amplification
+from bench.analysis.cells import Absent, Cell, amplification
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import Setting, durability_text
 from bench.report import formats
-from bench.report.cell_texts import claimed_amplification, claimed_number, estimate_text, ms_text, rate_text, whole_text
+from bench.report.cell_texts import (
+    amplification_words,
+    claimed_amplification,
+    claimed_number,
+    ms_text,
+    rate_text,
+    whole_text,
+)
 from bench.report.costs import costs_of
 from bench.report.formats import NOTHING
 from bench.report.group_marks import GroupMarks
@@ -118,8 +124,13 @@ def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) ->
 def _amplified(contended: Cell | None, uncontended: Cell | None, notes: Footnotes) -> Text:
     if contended is None or uncontended is None:
         return ABSENT
-    both = estimate_text(amplification(contended, uncontended), formats.times_value, contended, notes.of(contended))
-    return replace(both, runs=(*contended.evidence, *uncontended.evidence))
+    values = (contended.value("wait_by_fair_p99"), amplification(contended, uncontended))
+    return Text(
+        amplification_words(contended, uncontended),
+        notes.of(contended),
+        measured=not all(isinstance(value, Absent) for value in values),
+        runs=(*contended.evidence, *uncontended.evidence),
+    )
 
 
 def _rate(cell: Cell | None, notes: Footnotes, groups: GroupMarks) -> Text:

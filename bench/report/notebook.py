@@ -23,6 +23,7 @@ from bench.report.writers.html import page
 
 NOTEBOOK = Path("notebooks") / "comparison.ipynb"
 HAZARD_NOTEBOOK = Path("notebooks") / "hazards.ipynb"
+CONTENTION_NOTEBOOK = Path("notebooks") / "contention.ipynb"
 _CELL_TIMEOUT_S = 120
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -44,6 +45,15 @@ def render_notebook(
         lab = NO_HAZARDS if hazards is None else str(hazards.path.resolve())
         chosen = {CAMPAIGN_VARIABLE: str(campaign.path.resolve()), HAZARDS_VARIABLE: lab}
     return _render(root or project_root(), NOTEBOOK, "Distributed locks: claimed and measured", target, chosen)
+
+
+def render_contention_notebook(target: Path, campaign: CampaignFolder, root: Path | None = None) -> list[Path]:
+    """Execute notebooks/contention.ipynb and write contention.ipynb and contention-notebook.html into `target`.
+
+    Raises ReportError with the notebook's own error when a cell fails.
+    """
+    chosen = {CAMPAIGN_VARIABLE: str(campaign.path.resolve())}
+    return _render(root or project_root(), CONTENTION_NOTEBOOK, "Waiting for a distributed lock", target, chosen)
 
 
 def render_hazard_notebook(target: Path, hazards: HazardFolder, root: Path | None = None) -> list[Path]:

@@ -61,6 +61,11 @@ def limits(evidence: Evidence) -> Shown:
     return Shown((Bullets(limit_sentences(evidence)),))
 
 
+def waiting(evidence: Evidence) -> Shown:
+    """Waiting under contention as tables: who got the lock next, beside a fair queue, and fairness."""
+    return Shown(of_load.waiting_blocks(evidence))
+
+
 def runs(evidence: Evidence) -> pd.DataFrame:
     """The runs behind everything, one row each, reduced to the columns that fit a page."""
     columns = [

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import FrameType
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
@@ -55,11 +55,20 @@ class Look:
         return "white" if self.hollow else self.colour
 
 
+class Trips(NamedTuple):
+    """Round trips one after another: between a client and its server, and between servers before they answer."""
+
+    client: int
+    peers: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class System:
     """One row of the tables: an adapter, the servers behind it, and the variant of either.
 
     `default_wait` is how contended clients wait, best first for the system; it is part of a row's name in every table.
+    `hand_off_trips` is what lies between a release's answer and the next client's grant, by wait strategy, where the
+    waiter only looks or is handed the lock. By any other strategy it asks for a free lock, as without contention.
     `server_variant` goes to `ServerSpec.configure` before each run, `client_variant` into `ClientOptions.variant`.
     `headline` systems are what `all` means.
     """
@@ -74,6 +83,7 @@ class System:
     presence_path: str | None = None  # a `Presence`; None: the servers do not tell
     look: Look | None = None  # None: one made from the name
     headline: bool = False
+    hand_off_trips: Mapping[str, Trips] = field(default_factory=dict)
     durable_variant: str | None = None  # the sibling row with durable writes, measured beside this one
     client_variant: Mapping[str, str] = field(default_factory=dict)
     server_variant: Mapping[str, str] = field(default_factory=dict)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from bench.errors import LockbenchError
 from bench.servers.spec import ServerSpec
-from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, carefully
+from bench.systems.entry import DASHED, DOTTED, SOLID, BrokenSystem, Look, System, Trips, carefully
+from bench.systems.wait import POLLING, Wait
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +25,7 @@ __all__ = (
     "DASHED",
     "DOTTED",
     "HEADLINE",
+    "POLLING",
     "PROBES",
     "SERVER_SETS",
     "SOLID",
@@ -31,7 +33,9 @@ __all__ = (
     "BrokenSystem",
     "Look",
     "System",
+    "Trips",
     "UnknownSystem",
+    "Wait",
     "every_server_set",
     "is_server_set",
     "packages_of",

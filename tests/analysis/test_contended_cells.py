@@ -153,18 +153,23 @@ def test_the_tables_have_a_line_for_each_shared_cell_and_each_step(tmp_path: Pat
         replace(
             row,
             curve=(step(1, 500, 100), step(2, 900, 110)) if row.workload.name == "saturation" else (),
-            metrics={**row.metrics, "changed_hands_share": 0.07, "longest_streak": 96.0},
+            metrics={
+                **row.metrics,
+                "changed_hands_share": 0.07,
+                "longest_streak": 96.0,
+                "hand_off_us_p50": 412.0,
+                "wait_by_fair_p99": 3.2,
+            },
         )
         for row in evidence.rows
     )
     comparison = build_comparison(replace(evidence, rows=rows))
-    *_, table = contention_table.blocks(comparison)
-    assert isinstance(table, Table)
+    table = next(block for block in contention_table.blocks(comparison) if isinstance(block, Table))
     who = {line.row.system: [column.text(line) for column in table.columns] for line in table.rows}
     assert set(who) == set(evidence.systems)
     assert [text.words for text in who["redis"][3:5]] == ["7% [7%–7%]", "96 [96–96]"]
     glance = next(one for one in comparison.properties if one.key == "contention")
-    assert glance.pairs["redis"].measured.words.endswith("; 7% of grants changed hands")
+    assert glance.pairs["redis"].measured.words.replace("\u00a0", " ") == "0.41; 3.2 × a fair queue, held 1 ms"
     *_, table = curve_table.blocks(comparison)
     assert isinstance(table, Table)
     system, clients = table.columns[:2]

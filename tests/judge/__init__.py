@@ -23,4 +23,5 @@ is wrong.
     printed     reads the CSVs that lockbench printed, and holds them against all of these
     page        the same of hazards.md
     glance      and of the first table of comparison.md
+    contention  the cells of that table that come from the events of a campaign of load
 """

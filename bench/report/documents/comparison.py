@@ -76,6 +76,12 @@ def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:
     return costs.blocks(build_comparison(evidence))
 
 
+def waiting_blocks(evidence: Evidence) -> tuple[Block, ...]:
+    """Waiting under contention, with the notes of its cells."""
+    comparison = build_comparison(evidence)
+    return (*contention_table.blocks(comparison), *_notes(comparison))
+
+
 def settings_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """What was measured on what, and how to read it."""
     comparison = build_comparison(evidence)
@@ -147,7 +153,13 @@ _NUMBERS: Sequence[Column[LongRow]] = (
     Column("Claimed", lambda row: row.claimed_throughput_per_s, unit="per s"),
     Column("Pairs/s", lambda row: row.throughput_pairs_per_s, fit=Fit()),
     Column("Claimed contention", lambda row: row.claimed_amplification),
-    Column("Contention", lambda row: row.contention_amplification, unit="p99 ratio", fit=Fit(header="Contention")),
+    Column(
+        "Contention",
+        lambda row: row.contention_amplification,
+        unit="p99 ÷",
+        note="the 99th percentile of the wait by that of a fair queue; of the acquire by that without contention",
+        fit=Fit(header="Contention"),
+    ),
     Column(
         "Client CPU",
         lambda row: row.client_cpu_us_per_pair,

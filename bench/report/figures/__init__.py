@@ -7,6 +7,17 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
+from bench.report.figures.contention import (
+    CONTENTION,
+    contention_drawings,
+    fairness,
+    hand_off_by_strategy,
+    requests_per_grant,
+    shards,
+    wait_by_contenders,
+    wait_by_utilisation,
+    where_hand_off_goes,
+)
 from bench.report.figures.crash_recovery import crash_recovery
 from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
@@ -18,7 +29,7 @@ from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
-WHERE_MEASURED = (lock_or_no_lock, recovery_timeline)  # left out where a campaign has no run of it
+WHERE_MEASURED = (*CONTENTION, lock_or_no_lock, recovery_timeline)  # left out where a campaign has no run of it
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
@@ -43,12 +54,15 @@ def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = No
 
 __all__ = [
     "ALL",
+    "CONTENTION",
     "WHERE_MEASURED",
     "Drawing",
     "acquire_latency",
     "claimed_ranges",
+    "contention_drawings",
     "crash_recovery",
-    "drawings",
+    "fairness",
+    "hand_off_by_strategy",
     "hazard_drawings",
     "hazard_map",
     "hazard_timeline",
@@ -57,5 +71,10 @@ __all__ = [
     "lock_or_no_lock",
     "recovery_timeline",
     "redlock_clock",
+    "requests_per_grant",
+    "shards",
+    "wait_by_contenders",
+    "wait_by_utilisation",
+    "where_hand_off_goes",
     "where_time_goes",
 ]

@@ -1,6 +1,6 @@
 """The row of PostgreSQL's advisory locks."""
 
-from bench.systems.entry import System
+from bench.systems.entry import System, Trips
 
 ENTRIES = (
     System(
@@ -12,5 +12,6 @@ ENTRIES = (
         leftovers_path="bench.systems.postgres_advisory.leftovers:leftovers",
         presence_path="bench.systems.postgres_row.leftovers:presence",
         default_wait="block",
+        hand_off_trips={"block": Trips(0), "lock-timeout": Trips(0)},  # handed over by the server
     ),
 )

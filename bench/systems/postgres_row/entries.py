@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bench.systems.entry import Look, System
+from bench.systems.entry import Look, System, Trips
 
 _row = partial(
     System,
@@ -11,6 +11,8 @@ _row = partial(
     leftovers_path="bench.systems.postgres_row.leftovers:leftovers",
     presence_path="bench.systems.postgres_row.leftovers:presence",
     default_wait="block",
+    # The statement waits on the server, whose answer is the grant.
+    hand_off_trips={"block": Trips(0), "lock-timeout": Trips(0)},
 )
 
 ENTRIES = (

@@ -1,0 +1,80 @@
+"""What the first table says of contention is what the judge finds in the events of the same runs."""
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.from_events import from_events
+from bench.analysis.holds import read_events
+from bench.records.schema import Checked, RunPlan
+from bench.records.store import CampaignFolder
+from bench.report.documents.comparison import comparison_document
+from bench.report.writers.markdown import markdown
+from tests import campaigns
+from tests.judge.comparison import Comparison
+from tests.judge.contention import compare_contention
+from tests.judge.renderings import TITLES
+
+# System -> grants in a run: of etcd's a median can be told, and no p99.
+GRANTS = {"redis": 900, "zookeeper": 900, "etcd": 200, "postgres-row": 4}
+
+
+def events(plan: RunPlan, grants: int) -> pa.Table:
+    """A lottery among the clients: now and then the releaser wins again, or nobody waits."""
+    dice, now, asked, before = random.Random(plan.seed), 0, [0] * plan.workload.clients, -1
+    rows = []
+    for _ in range(grants):
+        waiting = [one for one, at in enumerate(asked) if at <= now] or [min(range(len(asked)), key=asked.__getitem__)]
+        client = before if before in waiting and dice.random() < 0.3 else dice.choice(waiting)
+        began = max(now, asked[client])
+        granted = began + int(dice.gauss(2e5, 8e4))  # some are told before the releaser is
+        released = granted + int(plan.workload.hold_ms * 1e6)
+        freed = released + dice.randrange(20_000, 60_000)
+        rows.append((client, 0, asked[client], asked[client], granted, released, "acquired", "released", -1, freed))
+        now, before = freed, client
+        asked[client] = freed + (0 if dice.random() < 0.9 else dice.randrange(40_000_000))
+    names = ("client", "key", "intended_ns", "started_ns", "acquired_ns", "released_ns", "outcome", "released")
+    return pa.table(dict(zip((*names, "token", "freed_ns"), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    plans = campaigns.plans(tuple(GRANTS), ("contended",), 3)
+    made = campaigns.start(tmp_path_factory.mktemp("waiting"), plans)
+    for plan in plans:
+        run = made.start_run(plan)
+        run.write(campaigns.measured(plan, campaigns.SHAPES[plan.system], operations=500))
+        parquet.write_table(events(plan, GRANTS[plan.system]), run.events_path)
+        run.write(Checked(checks=(campaigns.check(),), from_events=from_events(plan, read_events(run.events_path))))
+    return made.path
+
+
+def rendered(folder: Path) -> str:
+    return markdown(comparison_document(Evidence.load(CampaignFolder(folder))))
+
+
+def compared(text: str, folder: Path) -> Comparison:
+    seen = Comparison()
+    compare_contention(text, folder, TITLES, seen)
+    return seen
+
+
+def test_every_printed_hand_off_is_the_judges(folder: Path) -> None:
+    seen = compared(rendered(folder), folder)
+    assert seen.wrong == []
+    assert seen.cells == 4 + 2 * 4 + 3  # is there one; hand-off, ratio or why, hold
+
+
+@pytest.mark.parametrize("what", [" × a fair queue", "; "])
+def test_a_single_altered_number_is_found(folder: Path, what: str) -> None:
+    text = rendered(folder)
+    line = next(one for one in text.splitlines() if "a fair queue, held" in one and "Under" not in one)
+    cell = line.split("|")[2]
+    before, after = cell.replace("\u00a0", " ").split(what, 1)
+    digit = before[-1]
+    altered = f"{before[:-1]}{(int(digit) + 1) % 10}{what}{after}"
+    assert compared(text.replace(cell, altered), folder).wrong
