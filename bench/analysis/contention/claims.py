@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from bench.analysis import names
 from bench.analysis.cells import Cell
 from bench.analysis.claims import ALL_SYSTEMS, Claim
-from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, decisive_ratio
+from bench.analysis.contention.sweeps import alone
+from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, decisive_ratio, ratio_of_campaigns
 from bench.analysis.judgement import Judgement, Verdict
 from bench.analysis.relations import Relation, relation
-from bench.records.workload import CONTENDED, UNCONTENDED
+from bench.records.workload import CONTENDED
 
 REQUESTS = "requests_per_grant"
 SEED_BACKOFF = "backoff-100ms-5000ms-j10"  # as seed 001 prints it
@@ -39,7 +40,9 @@ def sweeps(cells: Iterable[Cell]) -> tuple[Sweep, ...]:
     found: dict[tuple[str, str, float], dict[int, Cell]] = {}
     for cell in cells:
         one = cell.workload
-        if one.name == CONTENDED and one.keys == 1 and one.clients > 1 and not one.think_ms and cell.used:
+        if one.name != CONTENDED or one.has_fault or not cell.used:
+            continue
+        if one.keys == 1 and one.clients > 1 and not one.think_ms:
             found.setdefault((cell.system, one.wait, one.hold_ms), {}).setdefault(one.clients, cell)
     return tuple(
         Sweep(system, wait, hold_ms, dict(sorted(by_clients.items())))
@@ -63,17 +66,10 @@ def judge_by_contention(claim: Claim, cells: Sequence[Cell]) -> tuple[Judgement,
 
 def amplification(claim: Claim, found: Sequence[Sweep], cells: Sequence[Cell]) -> Iterator[Judgement]:
     """C32: the 99th percentile is 10 to 100 times that of a client alone, for 2 to 64 contenders on one key."""
-    alone = next(
-        (
-            cell
-            for cell in cells
-            if (cell.system, cell.workload.name, cell.workload.clients) == (found[0].system, UNCONTENDED, 1)
-        ),
-        None,
-    )
+    single = alone(cells, found[0].system)
     p99 = "acquire_us_p99"
-    below = alone.by_campaign(p99) if alone is not None else []
-    if alone is None or not below or len({clients for sweep in found for clients in sweep.cells}) < 2:
+    below = single.by_campaign(p99) if single is not None else []
+    if single is None or not below or len({clients for sweep in found for clients in sweep.cells}) < 2:
         return  # the claim is about several numbers of clients
     where: list[Relation | None] = []
     words: list[str] = []
@@ -86,7 +82,7 @@ def amplification(claim: Claim, found: Sequence[Sweep], cells: Sequence[Cell]) -
             where.append(inside if inside is not None and inside.decided else None)
             parts.append(f"{clients} clients: {_times(above, below)}")
         words.append(f"{sweep.wait}, hold {sweep.hold_ms:g} ms: {', '.join(parts)}")
-    evidence = tuple(dict.fromkeys([*alone.evidence, *(run for sweep in found for run in sweep.evidence)]))
+    evidence = tuple(dict.fromkeys([*single.evidence, *(run for sweep in found for run in sweep.evidence)]))
     verdict, why = _of_range(where)
     yield Judgement(claim, found[0].system, verdict, why, (), False, evidence, "; ".join(words))
 
@@ -226,8 +222,10 @@ def _ratio_words(above: Cell, below: Cell, metric: str) -> str:
 
 
 def _times(above: Sequence[Sequence[float]], below: Sequence[Sequence[float]]) -> str:
-    bounds = decisive_ratio(above, below) if above and below else None
-    return _range(bounds) if bounds else "n/a"
+    if not (above and below):
+        return "n/a"
+    centre, bounds = _factor(ratio_of_campaigns(above, below).value), decisive_ratio(above, below)
+    return f"{centre} × [{_factor(bounds[0])}–{_factor(bounds[1])}]" if bounds else f"{centre} × in one run"
 
 
 def _range(bounds: tuple[float, float]) -> str:

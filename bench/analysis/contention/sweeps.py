@@ -18,7 +18,7 @@ def sweep(cells: Iterable[Cell], workload: str, along: str) -> Sequence[Cell]:
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        if cell.workload.name == workload:
+        if cell.workload.name == workload and not cell.workload.has_fault:
             rest = cell.workload.model_dump(exclude={along, "wait", *_ALIKE_WITHOUT})
             groups.setdefault(repr(rest), []).append(cell)
     found: Sequence[Cell] = ()

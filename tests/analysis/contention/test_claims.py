@@ -79,7 +79,7 @@ def test_one_run_decides_no_ratio_and_every_ratio_is_named_with_its_hold() -> No
     assert verdict("C32", *p99s((2, 50.0), (8, 50.0), runs=1)) is Verdict.CANNOT_SAY
     found = judged("C32", *p99s((2, 50.0), (64, 90.0)))
     assert found is not None
-    assert found.found == "poll-5ms, hold 5 ms: 2 clients: 49 to 51 ×, 64 clients: 88 to 92 ×"
+    assert found.found == "poll-5ms, hold 5 ms: 2 clients: 50 × [49–51], 64 clients: 90 × [88–92]"
     assert found.system == "redis"
     assert len(found.evidence) == 18
 
