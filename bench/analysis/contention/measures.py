@@ -52,7 +52,8 @@ def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
 
 def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]) -> dict[str, float]:
     overtaking = np.concatenate([overtook(queue) for queue in all_queues])
-    grants = np.bincount(events.holds.client, minlength=workload.clients)
+    granted = np.unique(events.holds.client, return_counts=True)[1]  # numbers of clients have gaps between processes
+    grants = np.append(granted, np.zeros(max(0, workload.clients - len(granted)), dtype=np.int64))
     holds, refused = events.holds, events.refused
     waits_ns = np.concatenate((holds.acquired_ns - holds.started_ns, refused.answered_ns - refused.started_ns))
     found: dict[str, float | None] = {

@@ -7,6 +7,7 @@ from kazoo.exceptions import ConnectionLoss, KazooException, NoAuthError, NoNode
 from kazoo.protocol.states import KazooState
 
 from bench.systems.base import Outcome, Refusal
+from bench.systems.zookeeper.bell import Bell
 from bench.systems.zookeeper.names import own_name
 from bench.systems.zookeeper.session import NoAnswer, Session
 
@@ -34,7 +35,7 @@ class Contenders:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._kazoo = session.kazoo
-        self._moved = self._kazoo.handler.event_object()
+        self._moved = Bell()
         self._orphans: set[tuple[str, str]] = set()  # parent and prefix of nodes of ours that may still be there
         self._kazoo.add_listener(self._state_changed)
 
@@ -83,7 +84,7 @@ class Contenders:
         stat = self._session.ask(lambda: self._kazoo.exists_async(f"{parent}/{name}")) if name else None
         if name is None or stat is None:
             return None
-        self._moved.set()  # nothing watches since this read: a waiter in a herd looks again at once
+        self._moved.ring()  # nothing watches since this read: a waiter in a herd looks again at once
         return Place(parent, name, stat.czxid, stat.ephemeralOwner), names
 
     def read_synced(self, parent: str) -> list[str]:
@@ -188,7 +189,7 @@ class Contenders:
         self._sweep_soon()
 
     def _wake(self, _: Any) -> None:
-        self._moved.set()
+        self._moved.ring()
 
     def _state_changed(self, state: str) -> None:
         if state == KazooState.LOST:
