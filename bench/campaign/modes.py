@@ -1,6 +1,6 @@
 """What a campaign of load consists of: the cells (system x workload), and how much of each a mode measures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
@@ -165,6 +165,10 @@ def workload_of(name: str, entry: System, mode: Mode) -> Workload:
     return alone.model_copy(update=changes[name])
 
 
+def _ways_of(entry: System) -> tuple[str, ...]:
+    return ways_to_wait(entry.default_wait, entry.client_class.capabilities.wait_strategies)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A cell that somebody asks for: what is changed of the mode's own parameters, and the name that they gave it."""
@@ -178,18 +182,22 @@ class Asked:
         """The cell on one system, or one for each way to wait, or fault, that it knows; none where it is for others."""
         if self.systems is not None and entry.name not in self.systems:
             return ()
-        ways = ways_to_wait(entry.default_wait, entry.client_class.capabilities.wait_strategies)
-        each = self._each("wait", EVERY, ways, "wait ")
-        each = [cell for one in each for cell in one._each("fault", EVERY_FAULT, faults_of(entry), "")]
+        each = self._each("wait", EVERY, entry, _ways_of, "wait ")
+        each = [cell for one in each for cell in one._each("fault", EVERY_FAULT, entry, faults_of, "")]
         return tuple(one.on(entry, mode) for one in each)
 
-    def _each(self, of: str, every: str, values: Sequence[str], word: str) -> "Sequence[Asked]":
-        """A cell for each value of a parameter where every one was asked for; else the cell itself."""
+    def _each(
+        self, of: str, every: str, entry: System, values: Callable[[System], Sequence[str]], word: str
+    ) -> "Sequence[Asked]":
+        """A cell for each of the `values` of a parameter where every one was asked for; else the cell itself.
+
+        Only then is the system asked which it knows: its client library is imported for that.
+        """
         if self.changes.get(of) != every:
             return [self]
         return [
             replace(self, changes={**self.changes, of: one}, name=f"{self.name}, {word}{one}" if self.name else "")
-            for one in values
+            for one in values(entry)
         ]
 
     def on(self, entry: System, mode: Mode) -> Workload:

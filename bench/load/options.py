@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+GIVE_UP_S = 2.0  # a system that fails every operation for this long has stopped answering
 _LOOPBACK = "127.0.0.1"
 _PORT = whole(1, 65_535)
 _BOUNDED: dict[str, Callable[[Any], Any]] = {
@@ -100,7 +101,9 @@ _OPTIONS = (
     *map(_made_from, parameters(Behaviour)),
     _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
-    _Option("--give-up-s", 2.0, "End the test when every operation has failed for so many seconds.", in_form=False),
+    _Option(
+        "--give-up-s", GIVE_UP_S, "End the test when every operation has failed for so many seconds.", in_form=False
+    ),
     _Option(
         "--client-variant", "{}", "Variant of the client, over its system's own: a JSON object of texts.", in_form=False
     ),
@@ -155,7 +158,7 @@ class LoadSettings:
     seed: int
     record_into: Path | None = None
     variant: Mapping[str, str] = field(default_factory=dict)
-    give_up_s: float = 2.0  # a system that fails every operation for this long has stopped answering
+    give_up_s: float = GIVE_UP_S
     # Of the workload; fields of their own, since they are read between the two clock reads of a measurement.
     ttl_ms: int = field(init=False)
     timeout_ms: int = field(init=False)
@@ -185,7 +188,7 @@ class LoadSettings:
             seed=take("--lock-seed", whole(0, 2**63 - 1), 0),
             record_into=Path(given["record_into"]) if given["record_into"] else None,
             variant=take("--client-variant", _texts, {}),
-            give_up_s=take("--give-up-s", number(0.1, 3_600.0), 2.0),
+            give_up_s=take("--give-up-s", number(0.1, 3_600.0), GIVE_UP_S),
         )
         if settings.workload.name == UNCONTENDED and settings.workload.keys:
             wrong.append("--keys: in the uncontended workload each client has its own key; leave it at 0")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from time import monotonic_ns, process_time_ns, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import gevent
@@ -22,7 +22,6 @@ from locust.runners import WorkerRunner
 from bench.errors import LockbenchError
 from bench.load.climb import Climb
 from bench.load.endpoints import endpoint_of, not_reached
-from bench.load.jobs import Jobs
 from bench.load.keys import Deliveries, EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import LoadSettings
@@ -40,6 +39,9 @@ from bench.records.workload import CONSUME, HOT_COLD, JOBS
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
+
+if TYPE_CHECKING:
+    from bench.load.jobs import Jobs
 
 READY = "lockbench-ready"
 WINDOW = "lockbench-window"
@@ -145,6 +147,8 @@ class LoadProcess:
                 self._endpoints[entry.name] = endpoint_of(entry)
                 self._observe(entry)
             if self.settings.workload.name in JOBS:
+                from bench.load.jobs import Jobs  # here: it imports the database's client library
+
                 first = self.index * self.settings.workload.shared_keys // len(self._workers)
                 self.jobs = Jobs(self.settings, first)
         except LockbenchError as refused:

@@ -6,18 +6,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.errors import LockbenchError
 from bench.jobs.keeper import keeper
-from bench.jobs.records import Found, audit_and_drop, schema_of
-from bench.jobs.ways import lines_of_way
 from bench.load.bounds import SPAWN_RATE_PER_S
 from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
 from bench.load.interference import Interference, interfered
-from bench.load.options import option_of
+from bench.load.options import GIVE_UP_S, option_of
 from bench.load.phases import LAG, THINK, WAKE, generator_gaps, phases_of
 from bench.load.result import read_failure, read_jobs, read_result
 from bench.load.rows import Rows, read_rows
@@ -36,14 +34,14 @@ from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import ClientOptions, ServerFacts
 from bench.systems.registry import System, server_sets, system
 
+if TYPE_CHECKING:
+    from bench.jobs.records import Found
+
 _ERRORS_KEPT = 10
 _LOG_LINES = 4
 # Around the measurement: imports, connections (a DynamoDB client costs 0.2 s of CPU), the probe, Locust's own ways.
 _OVERHEAD_S = 30.0
 _OVERHEAD_PER_CLIENT_S = 0.5
-
-
-_GIVE_UP_S = 2.0  # a system that fails every operation for this long has stopped answering
 _BACK_WITHIN_S = 30.0  # until servers that were killed serve again
 
 
@@ -141,11 +139,16 @@ def systems_behind(plan: RunPlan) -> tuple[System, ...]:
 
 def _jobs(plan: RunPlan, folder: Path, processes: int, supervisor: Supervisor) -> JobsDone:
     """What the clients were answered, and what the table says. Raises OSError, and NoRecords where it is silent."""
+    from bench.jobs.records import audit_and_drop, schema_of  # here: they import the database's client library
+    from bench.jobs.ways import lines_of_way
+
     found = audit_and_drop(where(keeper(), supervisor)[1], schema_of(plan.seed))
     return jobs_done(plan.workload, read_jobs(folder, processes), found, lines_of_way(plan.workload.way))
 
 
-def jobs_done(workload: Workload, answered: Sequence[Mapping[str, Any]], found: Found, lines_of_code: int) -> JobsDone:
+def jobs_done(
+    workload: Workload, answered: Sequence[Mapping[str, Any]], found: "Found", lines_of_code: int
+) -> JobsDone:
     """Both together. Of `update` each job leaves a write, of `consume` each message."""
     acknowledged, unknown = (sum(one[name] for one in answered) for name in ("acknowledged", "unknown"))
     retries = Counter[str]()
@@ -238,7 +241,7 @@ def _command(plan: RunPlan, folder: Path, client_variant: Mapping[str, str]) -> 
         **{option_of(one).removeprefix("--"): value for one, value in does.items() if value or not one.asked_from},
         "lock-seed": plan.seed,
         "record-into": folder,
-        "give-up-s": _GIVE_UP_S + (_BACK_WITHIN_S + workload.fault_s if workload.has_fault else 0.0),
+        "give-up-s": GIVE_UP_S + (_BACK_WITHIN_S + workload.fault_s if workload.has_fault else 0.0),
         "client-variant": json.dumps(dict(client_variant)),
     }
     return locust_command(options, ["--headless", "--only-summary"], workload.processes)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic_ns
 from types import new_class
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gevent import GreenletExit
 from locust import User, task
@@ -22,7 +22,6 @@ from locust.env import Environment
 from locust.exception import StopTest, StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
-from bench.jobs.way import Done, Way
 from bench.load.climb import Climb
 from bench.load.loop import Alarm, Turn
 from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess, process_of
@@ -31,6 +30,9 @@ from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
 from bench.load.shown import ACQUIRE_NAMES, FAILURES, HOST, RELEASE_NAMES
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.registry import SYSTEMS, System, system
+
+if TYPE_CHECKING:  # it imports the database's client library, which few loads need
+    from bench.jobs.way import Done, Way
 
 _NO_ANSWER = frozenset({Outcome.UNKNOWN, Outcome.ERROR})
 _NO_CONTEXT: dict[str, object] = {}
@@ -240,14 +242,18 @@ class LockUser(User):
             # The contract has no such exception: outcomes are values. What it means for the lock nobody knows.
             self._process.fail(f"the adapter of {self._entry.name} raised {type(cut).__name__}: {cut}")
 
-    def _note(self, answer: Grant | Released | Refusal | Done) -> None:
+    def _note(self, answer: "Grant | Released | Refusal | Done") -> None:
         if not isinstance(answer, Refusal):
             self._process.note_answer()
         elif answer.outcome in _NO_ANSWER:
             self._process.note_failure(self._entry, answer.reason)
 
     def _show(
-        self, recorder: Recorder, names: Mapping[Outcome, str], answer: Grant | Released | Refusal | Done, took_ns: int
+        self,
+        recorder: Recorder,
+        names: Mapping[Outcome, str],
+        answer: "Grant | Released | Refusal | Done",
+        took_ns: int,
     ) -> None:
         """Tell Locust. Its own statistics see exactly the operations that the recorder sees."""
         failure = None

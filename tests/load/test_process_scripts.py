@@ -72,6 +72,16 @@ def test_the_other_side_of_the_process_boundary_stays_unpatched() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_loads_without_jobs_do_without_the_database_of_jobs() -> None:
+    """Each load process imports its part anew, and a database's client library would be a tenth of a second of it."""
+    code = (
+        "from gevent import monkey; monkey.patch_all(); import sys; import bench.load.users, bench.load.runner; "
+        "print([name for name in sys.modules if name.split('.')[0] in ('psycopg', 'redis', 'kazoo', 'botocore')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_lease_that_is_not_the_one_asked_for_ends_the_run_but_a_short_one_may_run_out() -> None:
     shorter, lost_early, ran_out = script("probe_of_leases")
     assert shorter == "the servers made a lease of 4000 ms of the 5000 ms asked for"
