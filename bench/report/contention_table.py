@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
+from bench.analysis.contention.sweeps import is_about_waiting
 from bench.analysis.intervals import Estimate
-from bench.records.workload import JOBS, UNCONTENDED, Workload
+from bench.records.workload import UNCONTENDED
 from bench.report import formats
 from bench.report.cell_texts import estimate_text, ms_text, whole_text
 from bench.report.formats import NOTHING
@@ -39,21 +40,15 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
     Jobs, and runs with a fault, have tables of their own: what waiting costs is neither's cost.
     """
-    shared = [row for row in cell_rows(comparison) if _is_about_waiting(row.cell.workload)]
+    shared = [row for row in cell_rows(comparison) if is_about_waiting(row.cell.workload)]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]
-    waiting = [
-        row for row in shared if any(run.metrics.get(name) is not None for run in row.cell.used for name in CONTENTION)
-    ]
+    waiting = [row for row in shared if _is_recorded(row.cell)]
     if waiting:
         found += [Heading(_WAITING), Paragraph(_WAITING_EXPLANATION), Table(_WAITING_COLUMNS, waiting)]
         found += [Heading(_FAIRNESS), Paragraph(_FAIRNESS_EXPLANATION), Table(_FAIRNESS_COLUMNS, waiting)]
     return tuple(found)
-
-
-def _is_about_waiting(workload: Workload) -> bool:
-    return bool(workload.keys) and workload.name not in JOBS and not workload.has_fault
 
 
 def _is_recorded(cell: Cell) -> bool:

@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -87,6 +88,16 @@ def test_silence_is_no_answer_in_about_the_call_timeout() -> None:
         # Asked once: a second try would be a second request. A busy machine may wake the client seconds late.
         assert CALL_TIMEOUT_MS / 1000 <= time.monotonic() - began < 30
         assert len(requests) == 1
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    def answer_half(client: socket.socket) -> None:
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing sends a reset
+
+    with serving(answer_half) as (endpoint, requests), pytest.raises(NoAnswer):
+        read(endpoint)
+    assert len(requests) == 1
 
 
 def test_a_refused_connection_was_not_done() -> None:

@@ -4,11 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis import names
 from bench.analysis.cells import Cell
-from bench.records.workload import CONTENDED, CONTENDED_RATE, UNCONTENDED
+from bench.records.workload import CONTENDED, CONTENDED_RATE, JOBS, UNCONTENDED, Workload
 
 _ALIKE_WITHOUT = {"label", "warmup_s", "measure_s", "timeout_ms"}  # how long, and under which name
 
 Series = Mapping[tuple[str, str], Mapping[float, Cell]]  # by system and wait, then by the parameter that varies
+
+
+def is_about_waiting(workload: Workload) -> bool:
+    """Do its clients wait for each other, and for nothing else? Jobs and faults have costs and tables of their own."""
+    return bool(workload.keys) and workload.name not in JOBS and not workload.has_fault
 
 
 def sweep(cells: Iterable[Cell], workload: str, along: str) -> Sequence[Cell]:
@@ -18,7 +23,7 @@ def sweep(cells: Iterable[Cell], workload: str, along: str) -> Sequence[Cell]:
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        if cell.workload.name == workload and not cell.workload.has_fault:
+        if cell.workload.name == workload and is_about_waiting(cell.workload):
             rest = cell.workload.model_dump(exclude={along, "wait", *_ALIKE_WITHOUT})
             groups.setdefault(repr(rest), []).append(cell)
     found: Sequence[Cell] = ()

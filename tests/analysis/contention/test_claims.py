@@ -127,6 +127,17 @@ def test_the_herd_is_seen_in_the_requests_of_a_grant(
     assert verdict("C65", *cells) is expected
 
 
+def test_a_run_without_a_number_decides_nothing_and_ends_no_report() -> None:
+    """A server that counts no requests, a grant so early that its hand-off is below 0, a p99 that is carried by few."""
+    silent = [cell("zookeeper", clients, wait) for wait in ("watch", "herd") for clients in (2, 64)]
+    assert verdict("C65", *silent) is Verdict.NOT_TESTABLE
+    early = [cell("redis", 8, wait, requests_per_grant=9.0, hand_off_us_mean=-3.0) for wait in ("poll-5ms", SEED)]
+    found = judged("C49", *early)
+    assert found is not None
+    assert "mean hand-off n/a" in found.found
+    assert verdict("C32", *p99s((2, 50.0)), cell("redis", 8, "poll-5ms")) is Verdict.CANNOT_SAY
+
+
 def test_the_seeds_backoff_saves_requests_at_a_price_or_does_not() -> None:
     poll = requests("redis", "poll-5ms", n32=40.0)
     assert verdict("C49", *poll, *requests("redis", SEED, n32=3.0)) is Verdict.CONDITION

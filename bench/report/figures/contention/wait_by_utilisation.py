@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.contention.fair_queue import md1_wait_mean
+from bench.analysis.contention.sweeps import is_about_waiting
 from bench.analysis.contention.utilisation import wait_in_services
 from bench.analysis.evidence import Evidence
 from bench.analysis.intervals import Estimate
@@ -25,7 +26,8 @@ _MOST = 0.97  # of the line: it has no end
 
 def wait_by_utilisation(evidence: Evidence) -> Drawing:
     """Each cell of an open loop is a point; points of one system are joined, where all between them have a number."""
-    every = [cell for cell in evidence.cells if cell.workload.name == CONTENDED_RATE]
+    rates = [cell for cell in evidence.cells if cell.workload.name == CONTENDED_RATE]
+    every = [cell for cell in rates if is_about_waiting(cell.workload)]
     cells = [cell for cell in every if _place(cell) is not None]
     if not cells:
         return nothing(evidence, NAME, "Waiting by how busy the key is", "arrivals at a rate, for one key")
