@@ -140,6 +140,13 @@ def spread(counts: Iterable[int]) -> str:
     return f"{whole(found[0])} to {whole(found[-1])}" if len(found) > 1 else "".join(map(whole, found))
 
 
+def low_to_high(values: Iterable[float]) -> str:
+    """Numbers as one figure or from least to most: 0.5, 1.0 to 2.2."""
+    found = sorted(values)
+    low, high = significant(found[0]), significant(found[-1])
+    return low if low == high else f"{low} to {high}"
+
+
 def run_list(run_ids: Sequence[str]) -> str:
     """Run ids with the common part said once: redis-uncontended-01, -02, -03."""
     shown: list[str] = []

@@ -40,10 +40,13 @@ def blocks_of(cells: Iterable[Cell]) -> tuple[Block, ...]:
     for job, group in groupby(lines, key=job_words):
         of_job = list(group)
         counts = sorted({cell.workload.clients for line in of_job for cell in line.cells})
-        found += [Heading(f"{TITLE}: {job}", level=3), Table([*_ways(), *_rates(counts), *_ends(counts)], of_job)]
+        found += [
+            Heading(f"{TITLE}: {job}", level=3),
+            Table([*_ways(), *_by_clients(counts, _rate_at, "jobs/s"), *_ends(counts)], of_job),
+        ]
         if points := [crossing_words(one) for one in crossings(of_job)]:
             found.append(Bullets(points))
-        found += [Heading(f"{_P99}: {job}", level=3), Table([*_ways(), *_p99(counts)], of_job)]
+        found += [Heading(f"{_P99}: {job}", level=3), Table([*_ways(), *_by_clients(counts, _p99_at, "ms")], of_job)]
     return (Heading(TITLE), Paragraph(_EXPLANATION), *found) if found else ()
 
 
@@ -97,24 +100,15 @@ def _ways() -> Sequence[Column[WayLine]]:
     )
 
 
-def _rates(counts: Sequence[int]) -> Sequence[Column[WayLine]]:
+def _by_clients(
+    counts: Sequence[int], at: Callable[[int], Callable[[WayLine], Text]], unit: str
+) -> Sequence[Column[WayLine]]:
+    """A column for each number of contenders."""
     return [
         Column(
             f"{formats.counted([clients], 'client')}",
-            _rate_at(clients),
-            unit="jobs/s",
-            fit=Fit(header=f"{clients}", width=8, right=True, brief=True),
-        )
-        for clients in counts
-    ]
-
-
-def _p99(counts: Sequence[int]) -> Sequence[Column[WayLine]]:
-    return [
-        Column(
-            f"{formats.counted([clients], 'client')}",
-            _p99_at(clients),
-            unit="ms",
+            at(clients),
+            unit=unit,
             fit=Fit(header=f"{clients}", width=8, right=True, brief=True),
         )
         for clients in counts

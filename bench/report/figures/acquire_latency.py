@@ -15,7 +15,15 @@ from bench.analysis.quantiles import FRACTIONS, highest_fraction
 from bench.analysis.speed_claims import US_PER
 from bench.records.histogram import LatencyHistogram
 from bench.report import formats
-from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, machine_words, write_caption
+from bench.report.figures.drawing import (
+    RUN_DOT,
+    Drawing,
+    canvas,
+    load_drawing,
+    machine_words,
+    write_caption,
+    write_title,
+)
 from bench.report.style import house_style, look
 
 _WIDTH_IN, _HEIGHT_IN = 7.6, 4.9
@@ -39,19 +47,12 @@ def acquire_latency(evidence: Evidence) -> Drawing:
         axes = figure.add_axes(
             (0.72 / _WIDTH_IN, (below + 0.45) / _HEIGHT_IN, 4.85 / _WIDTH_IN, 1.0 - (below + 0.45 + 0.4) / _HEIGHT_IN)
         )
-        figure.text(0.1 / _WIDTH_IN, 1.0 - 0.1 / _HEIGHT_IN, title, fontsize=10, fontweight="bold", va="top")
+        write_title(figure, title)
         ends = [_curve(axes, cell) for cell in cells]
         _axes(axes)
         _legend(axes, cells, ends)
-    return Drawing(
-        name="acquire_latency",
-        title=title,
-        caption=caption,
-        runs=tuple(run_id for cell in cells for run_id in cell.evidence),
-        campaign_id=evidence.campaign.campaign_id,
-        git_commit=evidence.campaign.git_commit,
-        figure=figure,
-    )
+    runs = (run_id for cell in cells for run_id in cell.evidence)
+    return load_drawing("acquire_latency", title, caption, runs, evidence, figure)
 
 
 def _curve(axes: Axes, cell: Cell) -> float:

@@ -18,7 +18,16 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.speed_claims import US_PER
 from bench.analysis.verdicts import Judgement, Verdict
 from bench.report import formats
-from bench.report.figures.drawing import RUN_DOT, Drawing, canvas, caption_height_in, machine_words, write_caption
+from bench.report.figures.drawing import (
+    RUN_DOT,
+    Drawing,
+    canvas,
+    caption_height_in,
+    load_drawing,
+    machine_words,
+    write_caption,
+    write_title,
+)
 from bench.report.style import MUTED, SOURCE_GREYS, house_style, look
 
 _METRIC = "acquire_latency"
@@ -61,7 +70,7 @@ def claimed_ranges(evidence: Evidence) -> Drawing:
         height_in = below_in + content_in + 0.42
         figure = canvas(_WIDTH_IN, height_in)
         write_caption(figure, caption)
-        figure.text(0.1 / _WIDTH_IN, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")
+        write_title(figure, title)
         axes = _axes(figure, lanes, below_in, content_in)
         y_in = content_in
         for number, lane in enumerate(lanes):
@@ -80,15 +89,8 @@ def claimed_ranges(evidence: Evidence) -> Drawing:
             _lane_label(axes, lane, (top_in + y_in) / 2.0)
             if number % 2 == 0:
                 axes.axhspan(y_in, top_in, color="#f4f4f4", zorder=0, linewidth=0)
-    return Drawing(
-        name="claimed_ranges",
-        title=title,
-        caption=caption,
-        runs=tuple(run_id for lane in lanes for cell in lane.cells for run_id in cell.evidence),
-        campaign_id=evidence.campaign.campaign_id,
-        git_commit=evidence.campaign.git_commit,
-        figure=figure,
-    )
+    runs = (run_id for lane in lanes for cell in lane.cells for run_id in cell.evidence)
+    return load_drawing("claimed_ranges", title, caption, runs, evidence, figure)
 
 
 def _lanes(evidence: Evidence) -> tuple[_Lane, ...]:

@@ -106,6 +106,14 @@ def machine_words(evidence: Evidence) -> str:
     )
 
 
+def load_drawing(
+    name: str, title: str, caption: str, runs: Iterable[str], evidence: Evidence, figure: Figure
+) -> Drawing:
+    """A figure of a campaign of load, with the campaign as its provenance."""
+    campaign = evidence.campaign
+    return Drawing(name, title, caption, tuple(runs), campaign.campaign_id, campaign.git_commit, figure)
+
+
 def lab_drawing(
     name: str, title: str, caption: str, runs: Iterable[str], hazards: HazardEvidence, figure: Figure
 ) -> Drawing:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis.cells import Absent
 from bench.analysis.evidence import Evidence
@@ -18,10 +18,12 @@ from bench.report.figures.drawing import (
     Drawing,
     canvas,
     caption_height_in,
+    load_drawing,
     machine_words,
     write_caption,
     write_title,
 )
+from bench.report.figures.scales import doubling
 from bench.report.jobs_table import job_words, way_title
 from bench.report.style import DASHED, DOTTED, MUTED, Look, house_style, look
 
@@ -76,15 +78,8 @@ def lock_or_no_lock(evidence: Evidence) -> Drawing:
         for axes in (repeats, consumed):
             axes.set_xlabel("contenders")
         _legend(figure, ways, below_in)
-    return Drawing(
-        name="lock_or_no_lock",
-        title=title,
-        caption=caption,
-        runs=tuple(run_id for line in shown for cell in line.cells for run_id in cell.evidence),
-        campaign_id=evidence.campaign.campaign_id,
-        git_commit=evidence.campaign.git_commit,
-        figure=figure,
-    )
+    runs = (run_id for line in shown for cell in line.cells for run_id in cell.evidence)
+    return load_drawing("lock_or_no_lock", title, caption, runs, evidence, figure)
 
 
 def way_look(line: WayLine) -> Look:
@@ -122,13 +117,9 @@ def _draw(axes: Axes, lines: Sequence[WayLine], metric: str, scale: float, *, lo
     drawn = [_draw_line(axes, line, metric, scale) for line in sorted(lines, key=lambda one: not one.by_lock)]
     if not any(drawn):
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=MUTED, style="italic")
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(counts))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
     if counts:
-        axes.set_xlim(counts[0] / 1.12, counts[-1] * 1.12)
+        doubling(axes, counts, beyond=1.12)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
     if logarithmic and axes.lines:
         _logarithmic(axes)
     else:

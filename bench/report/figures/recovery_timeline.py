@@ -18,6 +18,7 @@ from bench.report.figures.drawing import (
     Drawing,
     canvas,
     caption_height_in,
+    load_drawing,
     machine_words,
     write_caption,
     write_title,
@@ -76,15 +77,8 @@ def recovery_timeline(evidence: Evidence) -> Drawing:
             middle = (_LEFT_IN + _WIDTH_IN - _RIGHT_IN) / 2.0 / _WIDTH_IN
             figure.text(middle, (below_in - 0.3) / height_in, "seconds since the fault began", fontsize=8, ha="center")
             _legend(figure, 1.0 - 0.28 / height_in)
-    return Drawing(
-        name="recovery_timeline",
-        title=title,
-        caption=caption,
-        runs=tuple(run.run_id for run in runs),
-        campaign_id=evidence.campaign.campaign_id,
-        git_commit=evidence.campaign.git_commit,
-        figure=figure,
-    )
+    run_ids = [run.run_id for run in runs]
+    return load_drawing("recovery_timeline", title, caption, run_ids, evidence, figure)
 
 
 def _run(cell: Cell) -> RunRow | None:

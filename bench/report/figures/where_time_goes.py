@@ -9,7 +9,15 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.floor import Parts, acquire_parts, floor_us
 from bench.analysis.intervals import Estimate
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption
+from bench.report.figures.drawing import (
+    Drawing,
+    canvas,
+    caption_height_in,
+    load_drawing,
+    machine_words,
+    write_caption,
+    write_title,
+)
 from bench.report.figures.time_bars import (
     CLIENT,
     DURABLE,
@@ -63,21 +71,14 @@ def where_time_goes(evidence: Evidence) -> Drawing:
         height_in = below_in + content_in + LEGEND_IN + 0.3
         figure = canvas(WIDTH_IN, height_in)
         write_caption(figure, caption)
-        figure.text(0.1 / WIDTH_IN, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")
+        write_title(figure, title)
         if rows:
             bars = [_bar(row) for row in rows]
             draw_bars(figure, bars, (CLIENT, NETWORK, DURABLE, SERVER, REST), "acquire", below_in, content_in)
         else:
             figure.text(0.1 / WIDTH_IN, (below_in + content_in / 2.0) / height_in, _NOTHING, fontsize=8.5)
-    return Drawing(
-        name="where_time_goes",
-        title=title,
-        caption=caption,
-        runs=tuple(run_id for row in rows for run_id in row.cell.evidence),
-        campaign_id=evidence.campaign.campaign_id,
-        git_commit=evidence.campaign.git_commit,
-        figure=figure,
-    )
+    runs = (run_id for row in rows for run_id in row.cell.evidence)
+    return load_drawing("where_time_goes", title, caption, runs, evidence, figure)
 
 
 _NOTHING = "Nothing to draw: no run of this campaign recorded round trips, durable writes and the servers' own times."
@@ -116,9 +117,9 @@ def _title(rows: Sequence[_Row]) -> str:
     ]
     if not shares:
         return "Where the time of an acquire goes"
-    low, high = formats.significant(min(shares)), formats.significant(max(shares))
-    share = low if low == high else f"{low} to {high}"
-    return f"Round trips and durable writes are the floor of an acquire, and {share} % of its median"
+    return (
+        f"Round trips and durable writes are the floor of an acquire, and {formats.low_to_high(shares)} % of its median"
+    )
 
 
 def _caption(evidence: Evidence, rows: Sequence[_Row]) -> str:

@@ -15,7 +15,8 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.intervals import Estimate
 from bench.records.workload import CONTENDED
 from bench.report import formats
-from bench.report.figures.contention.marks import SMALL, WIDTH_IN, Measure, why_absent
+from bench.report.figures.contention.marks import SMALL, WIDTH_IN, Measure, framed, why_absent
+from bench.report.figures.drawing import Drawing
 from bench.report.style import MUTED, look
 
 ROW_IN = 0.19
@@ -66,7 +67,18 @@ def places(cells: Sequence[Cell]) -> Sequence[float]:
     return found
 
 
-def draw_rows(figure: Figure, cells: Sequence[Cell], columns: Sequence[DotColumn], below_in: float) -> None:
+def rows_of_dots(
+    evidence: Evidence, name: str, words: tuple[str, str], cells: Sequence[Cell], columns: Sequence[DotColumn]
+) -> Drawing:
+    """The whole figure; title and caption are `words`."""
+
+    def draw(figure: Figure, below_in: float) -> None:
+        _draw_rows(figure, cells, columns, below_in)
+
+    return framed(evidence, name, words, cells, height_in(cells) + HEAD_IN, draw, scale_in=0.35)
+
+
+def _draw_rows(figure: Figure, cells: Sequence[Cell], columns: Sequence[DotColumn], below_in: float) -> None:
     """The names at the left, and a panel a column."""
     whole_in = figure.get_size_inches()[1]
     rows_in, at = height_in(cells), places(cells)

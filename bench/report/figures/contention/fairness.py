@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.report import formats
-from bench.report.figures.contention.dot_rows import HEAD_IN, DotColumn, draw_rows, height_in, row_words, strategies
-from bench.report.figures.contention.marks import WIDTH_IN, behind, hold_words, metric, nothing, sample_words
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
-from bench.report.style import house_style
+from bench.report.figures.contention.dot_rows import DotColumn, row_words, rows_of_dots, strategies
+from bench.report.figures.contention.marks import hold_words, metric, nothing, sample_words
+from bench.report.figures.drawing import Drawing, machine_words
 
 NAME = "fairness"
 _JAIN = metric("jain_index")
@@ -31,15 +30,7 @@ def fairness(evidence: Evidence) -> Drawing:
     cells = strategies(evidence, "jain_index")
     if not cells:
         return nothing(evidence, NAME, "Who waits, by way to wait", "several ways to wait")
-    title, caption = _title(cells), _caption(evidence, cells)
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.35
-        figure = canvas(WIDTH_IN, below_in + height_in(cells) + HEAD_IN)
-        write_caption(figure, caption)
-        write_title(figure, title)
-        draw_rows(figure, cells, _COLUMNS, below_in)
-    campaign = evidence.campaign
-    return Drawing(NAME, title, caption, behind(cells), campaign.campaign_id, campaign.git_commit, figure)
+    return rows_of_dots(evidence, NAME, (_title(cells), _caption(evidence, cells)), cells, _COLUMNS)
 
 
 def _title(cells: Sequence[Cell]) -> str:

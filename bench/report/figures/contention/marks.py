@@ -4,11 +4,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bench.analysis.cells import Absent, Cell, Value
 from bench.analysis.evidence import Evidence
 from bench.report import formats
-from bench.report.figures.drawing import Drawing, canvas, machine_words, write_caption, write_title
+from bench.report.figures.drawing import (
+    Drawing,
+    canvas,
+    caption_height_in,
+    load_drawing,
+    machine_words,
+    write_caption,
+    write_title,
+)
 from bench.report.style import MUTED, Look, house_style
 
 WIDTH_IN = 7.6
@@ -29,7 +38,30 @@ def nothing(evidence: Evidence, name: str, title: str, why: str) -> Drawing:
         figure = canvas(WIDTH_IN, 1.0)
         write_title(figure, title)
         write_caption(figure, caption)
-    return Drawing(name, title, caption, (), evidence.campaign.campaign_id, evidence.campaign.git_commit, figure)
+    return load_drawing(name, title, caption, (), evidence, figure)
+
+
+def framed(
+    evidence: Evidence,
+    name: str,
+    words: tuple[str, str],
+    cells: Iterable[Cell],
+    content_in: float,
+    draw: Callable[[Figure, float], None],
+    scale_in: float = 0.5,
+) -> Drawing:
+    """A figure of some cells: title and caption are `words`, and between them `draw` has `content_in` inches.
+
+    It is called with the figure and the height of what is below: the caption, and `scale_in` for a scale.
+    """
+    title, caption = words
+    with house_style():
+        below_in = caption_height_in(caption, WIDTH_IN) + scale_in
+        figure = canvas(WIDTH_IN, below_in + content_in)
+        write_caption(figure, caption)
+        write_title(figure, title)
+        draw(figure, below_in)
+    return load_drawing(name, title, caption, behind(cells), evidence, figure)
 
 
 def behind(cells: Iterable[Cell]) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from bench.report import formats
 from bench.report.figures.contention.marks import SMALL, WIDTH_IN
+from bench.report.figures.scales import doubling, logarithmic
 from bench.report.style import MUTED
 
 _PANEL_IN, _LEFT_IN, _TOP_IN, _BETWEEN_IN = 1.6, 0.8, 0.62, 0.42
@@ -46,10 +45,7 @@ def by_contenders(
 ) -> None:
     """The heading and the scales of one panel."""
     first, last = ends
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: formats.significant(y, 1)))
+    logarithmic(axes)
     doubling(axes, counts)
     axes.set_title(heading, fontsize=7.8, color=colour, pad=4)
     axes.tick_params(labelleft=first)
@@ -57,15 +53,6 @@ def by_contenders(
         axes.set_ylabel(what, fontsize=SMALL)
     if last:
         axes.set_xlabel("contenders (log scale)", fontsize=SMALL)
-
-
-def doubling(axes: Axes, counts: Sequence[float]) -> None:
-    """A horizontal scale on which each doubling is as long, with the measured numbers as its ticks."""
-    axes.set_xscale("log", base=2)
-    axes.set_xlim(counts[0] / 1.5, counts[-1] * 1.5)
-    axes.xaxis.set_major_locator(FixedLocator(list(counts)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
 def aside(axes: Axes, words: str) -> None:

@@ -1,6 +1,9 @@
 """Requests to the servers for each grant, by the number of contenders: what a herd costs."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+
+from matplotlib.figure import Figure
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
@@ -10,8 +13,7 @@ from bench.analysis.intervals import Estimate
 from bench.records.workload import CONTENDED
 from bench.report import formats
 from bench.report.figures.contention.marks import (
-    WIDTH_IN,
-    behind,
+    framed,
     hold_words,
     labels,
     line,
@@ -20,8 +22,8 @@ from bench.report.figures.contention.marks import (
     sample_words,
 )
 from bench.report.figures.contention.panels import by_contenders, panels, panels_in
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
-from bench.report.style import DASHED, DOTTED, SOLID, Look, house_style, look
+from bench.report.figures.drawing import Drawing, machine_words
+from bench.report.style import DASHED, DOTTED, SOLID, Look, look
 
 NAME = "requests_per_grant"
 _ACROSS = 2
@@ -39,33 +41,29 @@ def requests_per_grant(evidence: Evidence) -> Drawing:
         why = "several numbers of contenders on servers that count requests"
         return nothing(evidence, NAME, "Requests to the servers for each grant", why)
     cells = [cell for one in lines.values() for cell in one.values() if _counts(cell)]
-    title, caption = _title(lines), _caption(evidence, cells)
     by_system: dict[str, dict[str, _Points]] = {}
     for (system, wait), points in lines.items():
         by_system.setdefault(system, {})[wait] = points
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.5
-        figure = canvas(WIDTH_IN, below_in + panels_in(len(by_system), _ACROSS))
-        write_caption(figure, caption)
-        write_title(figure, title)
-        counts = sorted({x for one in lines.values() for x in one})
-        named = []
-        for (axes, *ends), (system, ways) in zip(
-            panels(figure, len(by_system), _ACROSS, below_in, _NAMES_IN), by_system.items(), strict=True
-        ):
-            own, places = look(system), []
-            for number, (wait, points) in enumerate(ways.items()):
-                style = Look(own.colour, own.marker, _LINES[number % len(_LINES)], hollow=number > 0)
-                drawn = line(axes, points, _REQUESTS, style)
-                value = _REQUESTS(points[drawn[-1][0]])
-                assert isinstance(value, Estimate), "it was drawn"
-                places.append((*drawn[-1], f"{wait}: {formats.significant(value.value)}", own.colour))
-            by_contenders(axes, counts, names.title(system), own.colour, "requests per grant", (ends[0], ends[1]))
-            named.append((axes, places))
-        for axes, places in named:
-            labels(axes, places)
-    campaign = evidence.campaign
-    return Drawing(NAME, title, caption, behind(cells), campaign.campaign_id, campaign.git_commit, figure)
+    words = _title(lines), _caption(evidence, cells)
+    return framed(evidence, NAME, words, cells, panels_in(len(by_system), _ACROSS), partial(_panels, by_system))
+
+
+def _panels(by_system: Mapping[str, Mapping[str, _Points]], figure: Figure, below_in: float) -> None:
+    counts = sorted({x for ways in by_system.values() for points in ways.values() for x in points})
+    named = []
+    every = panels(figure, len(by_system), _ACROSS, below_in, _NAMES_IN)
+    for (axes, *ends), (system, ways) in zip(every, by_system.items(), strict=True):
+        own, places = look(system), []
+        for number, (wait, points) in enumerate(ways.items()):
+            style = Look(own.colour, own.marker, _LINES[number % len(_LINES)], hollow=number > 0)
+            drawn = line(axes, points, _REQUESTS, style)
+            value = _REQUESTS(points[drawn[-1][0]])
+            assert isinstance(value, Estimate), "it was drawn"
+            places.append((*drawn[-1], f"{wait}: {formats.significant(value.value)}", own.colour))
+        by_contenders(axes, counts, names.title(system), own.colour, "requests per grant", (ends[0], ends[1]))
+        named.append((axes, places))
+    for axes, places in named:
+        labels(axes, places)
 
 
 def _counts(cell: Cell) -> bool:
@@ -85,9 +83,7 @@ def _title(lines: Series) -> str:
     if not found:
         return "Requests to the servers for each grant, by the number of contenders"
     most = max(count for count, _ in found)
-    times = [ratio for count, ratio in found if count == most]
-    low, high = formats.significant(min(times)), formats.significant(max(times))
-    words = low if low == high else f"{low} to {high}"
+    words = formats.low_to_high(ratio for count, ratio in found if count == most)
     return f"With {most:g} contenders a herd sends {words} times the requests of a watch on the predecessor"
 
 

@@ -1,10 +1,10 @@
 """One hot key split into several: pairs per second and waiting, by the number of shards."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
@@ -14,7 +14,7 @@ from bench.records.workload import CONTENDED
 from bench.report import formats
 from bench.report.figures.contention.marks import (
     WIDTH_IN,
-    behind,
+    framed,
     hold_words,
     labels,
     line,
@@ -22,9 +22,9 @@ from bench.report.figures.contention.marks import (
     nothing,
     sample_words,
 )
-from bench.report.figures.contention.panels import doubling
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
-from bench.report.style import house_style, look
+from bench.report.figures.drawing import Drawing, machine_words
+from bench.report.figures.scales import doubling, logarithmic
+from bench.report.style import look
 
 NAME = "shards"
 _AXES_IN, _LEFT_IN, _RIGHT_IN, _GAP_IN, _TOP_IN = 2.4, 0.72, 0.95, 1.5, 0.62
@@ -38,18 +38,11 @@ def shards(evidence: Evidence) -> Drawing:
     cells = [cell for one in lines.values() for cell in one.values()]
     if all(isinstance(_RATE(cell), Absent) for cell in cells):
         return nothing(evidence, NAME, "One hot key, split into shards", "a hot key split into several")
-    title, caption = _title(lines), _caption(evidence, cells)
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.5
-        figure = canvas(WIDTH_IN, below_in + _AXES_IN + _TOP_IN)
-        write_caption(figure, caption)
-        write_title(figure, title)
-        _draw(figure, lines, below_in)
-    campaign = evidence.campaign
-    return Drawing(NAME, title, caption, behind(cells), campaign.campaign_id, campaign.git_commit, figure)
+    words = _title(lines), _caption(evidence, cells)
+    return framed(evidence, NAME, words, cells, _AXES_IN + _TOP_IN, partial(_draw, lines))
 
 
-def _draw(figure: Figure, lines: Series, below_in: float) -> None:
+def _draw(lines: Series, figure: Figure, below_in: float) -> None:
     height_in = figure.get_size_inches()[1]
     width_in = (WIDTH_IN - _LEFT_IN - _RIGHT_IN - _GAP_IN) / 2.0
     counts = sorted({x for one in lines.values() for x in one})
@@ -63,10 +56,7 @@ def _draw(figure: Figure, lines: Series, below_in: float) -> None:
             drawn = line(axes, points, measure, look(system), scale=scale)
             if drawn:
                 ends.append((*drawn[-1], names.title(system), look(system).colour))
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: formats.significant(y, 1)))
+        logarithmic(axes, (1.0, 2.0, 5.0))
         doubling(axes, counts)
         axes.set_title(heading, fontsize=8.5, fontweight="normal", pad=4)
         axes.set_xlabel("shards of the key (log scale)")
@@ -82,8 +72,7 @@ def _title(lines: Series) -> str:
     if not times:
         return "One hot key, split into shards"
     counts = sorted({x for one in lines.values() for x in one})
-    low, high = formats.significant(min(times)), formats.significant(max(times))
-    return f"A key split into {counts[-1]:g} shards serves {low} to {high} times as many pairs per second"
+    return f"A key split into {counts[-1]:g} shards serves {formats.low_to_high(times)} times as many pairs per second"
 
 
 def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:

@@ -1,6 +1,7 @@
 """Waiting by the number of contenders, beside the wait in a fair queue: one small panel a system."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,9 +13,8 @@ from bench.analysis.evidence import Evidence
 from bench.records.workload import CONTENDED
 from bench.report import formats
 from bench.report.figures.contention.marks import (
-    WIDTH_IN,
     absences,
-    behind,
+    framed,
     hold_words,
     labels,
     line,
@@ -23,8 +23,8 @@ from bench.report.figures.contention.marks import (
     sample_words,
 )
 from bench.report.figures.contention.panels import aside, by_contenders, panels, panels_in
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
-from bench.report.style import MUTED, Look, house_style, look
+from bench.report.figures.drawing import Drawing, machine_words
+from bench.report.style import MUTED, Look, look
 
 NAME = "wait_by_contenders"
 _ACROSS = 3
@@ -42,18 +42,11 @@ def wait_by_contenders(evidence: Evidence) -> Drawing:
     if not lines:
         return nothing(evidence, NAME, "Waiting by the number of contenders", "several numbers of contenders")
     cells = [cell for one in lines.values() for cell in one.values()]
-    title, caption = _title(lines), _caption(evidence, cells)
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.5
-        figure = canvas(WIDTH_IN, below_in + panels_in(len(lines), _ACROSS))
-        write_caption(figure, caption)
-        write_title(figure, title)
-        _panels(figure, lines, below_in)
-    campaign = evidence.campaign
-    return Drawing(NAME, title, caption, behind(cells), campaign.campaign_id, campaign.git_commit, figure)
+    words = _title(lines), _caption(evidence, cells)
+    return framed(evidence, NAME, words, cells, panels_in(len(lines), _ACROSS), partial(_panels, lines))
 
 
-def _panels(figure: Figure, lines: Series, below_in: float) -> None:
+def _panels(lines: Series, figure: Figure, below_in: float) -> None:
     counts = sorted({x for one in lines.values() for x in one})
     named: list[tuple[Axes, Mapping[float, Cell], list[tuple[float, float, str, str]]]] = []
     every = panels(figure, len(lines), _ACROSS, below_in, _NAMES_IN)
@@ -84,9 +77,7 @@ def _title(lines: Series) -> str:
     ]
     if not times:
         return "Waiting by the number of contenders, beside a fair queue"
-    low, high = formats.significant(min(times)), formats.significant(max(times))
-    words = f"{low}" if low == high else f"{low} to {high}"
-    return f"With {most:g} contenders the p99 wait is {words} times that of a fair queue"
+    return f"With {most:g} contenders the p99 wait is {formats.low_to_high(times)} times that of a fair queue"
 
 
 def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:

@@ -1,10 +1,10 @@
 """Waiting by how busy the key is, beside the line of M/D/1: what capacity is planned from."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.figure import Figure
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
@@ -15,9 +15,10 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.intervals import Estimate
 from bench.records.workload import CONTENDED_RATE
 from bench.report import formats
-from bench.report.figures.contention.marks import WIDTH_IN, behind, labels, nothing, sample_words
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
-from bench.report.style import MUTED, house_style, look
+from bench.report.figures.contention.marks import WIDTH_IN, framed, labels, nothing, sample_words
+from bench.report.figures.drawing import Drawing, machine_words
+from bench.report.figures.scales import logarithmic
+from bench.report.style import MUTED, look
 
 NAME = "wait_by_utilisation"
 _AXES_IN, _LEFT_IN, _RIGHT_IN, _TOP_IN = 2.9, 0.72, 1.75, 0.45
@@ -31,22 +32,15 @@ def wait_by_utilisation(evidence: Evidence) -> Drawing:
     cells = [cell for cell in every if _place(cell) is not None]
     if not cells:
         return nothing(evidence, NAME, "Waiting by how busy the key is", "arrivals at a rate, for one key")
-    title, caption = _title(cells), _caption(evidence, cells, [cell for cell in every if cell not in cells])
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.5
-        height_in = below_in + _AXES_IN + _TOP_IN
-        figure = canvas(WIDTH_IN, height_in)
-        write_caption(figure, caption)
-        write_title(figure, title)
-        width = (WIDTH_IN - _LEFT_IN - _RIGHT_IN) / WIDTH_IN
-        axes = figure.add_axes((_LEFT_IN / WIDTH_IN, below_in / height_in, width, _AXES_IN / height_in))
-        _draw(axes, every)
-    campaign = evidence.campaign
-    return Drawing(NAME, title, caption, behind(cells), campaign.campaign_id, campaign.git_commit, figure)
+    words = _title(cells), _caption(evidence, cells, [cell for cell in every if cell not in cells])
+    return framed(evidence, NAME, words, cells, _AXES_IN + _TOP_IN, partial(_draw, every))
 
 
-def _draw(axes: Axes, cells: Sequence[Cell]) -> None:
-    axes.set_yscale("log")
+def _draw(cells: Sequence[Cell], figure: Figure, below_in: float) -> None:
+    height_in = figure.get_size_inches()[1]
+    width = (WIDTH_IN - _LEFT_IN - _RIGHT_IN) / WIDTH_IN
+    axes = figure.add_axes((_LEFT_IN / WIDTH_IN, below_in / height_in, width, _AXES_IN / height_in))
+    logarithmic(axes)
     axes.set_xlim(0.0, 1.0)
     busy = np.linspace(0.02, _MOST, 200)
     axes.plot(100.0 * busy, [md1_wait_mean(one) for one in busy], color=MUTED, linestyle=(0, (3.0, 1.5)), linewidth=1.2)
@@ -70,9 +64,6 @@ def _draw(axes: Axes, cells: Sequence[Cell]) -> None:
         if drawn:
             ends.append((*drawn[-1], names.title(system), own.colour))
     axes.set_xlim(0.0, 100.0)
-    axes.yaxis.set_major_locator(LogLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: formats.significant(y, 1)))
     axes.set_xlabel("the key is held or handed on, % of the time")
     axes.set_ylabel("mean queue wait, in services (log scale)")
     labels(axes, ends)
@@ -87,8 +78,7 @@ def _place(cell: Cell) -> tuple[Estimate, Estimate] | None:
 def _title(cells: Sequence[Cell]) -> str:
     found = [place for cell in cells if (place := _place(cell)) is not None]
     above = [wait.value / md1_wait_mean(at.value) for at, wait in found]
-    low, high = formats.significant(min(above)), formats.significant(max(above))
-    return f"At the same utilisation one waits {low} to {high} times as long as in a fair queue"
+    return f"At the same utilisation one waits {formats.low_to_high(above)} times as long as in a fair queue"
 
 
 def _caption(evidence: Evidence, cells: Sequence[Cell], without: Sequence[Cell]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from matplotlib.figure import Figure
+
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.contention.hand_off_parts import HandOffParts, hand_off_parts
@@ -11,8 +13,8 @@ from bench.analysis.evidence import Evidence
 from bench.records.workload import CONTENDED
 from bench.report import formats
 from bench.report.figures.contention.dot_rows import strategies
-from bench.report.figures.contention.marks import behind, hold_words, nothing
-from bench.report.figures.drawing import Drawing, canvas, caption_height_in, machine_words, write_caption, write_title
+from bench.report.figures.contention.marks import framed, hold_words, nothing
+from bench.report.figures.drawing import Drawing, machine_words
 from bench.report.figures.time_bars import (
     CLIENT,
     DURABLE,
@@ -21,13 +23,11 @@ from bench.report.figures.time_bars import (
     REST,
     ROW_IN,
     SERVER,
-    WIDTH_IN,
     Bar,
     Kind,
     draw_bars,
 )
 from bench.report.formats import NO_BREAK
-from bench.report.style import house_style
 
 NAME = "where_hand_off_goes"
 _LEFT_IN = 2.2
@@ -49,17 +49,14 @@ def where_hand_off_goes(evidence: Evidence) -> Drawing:
     answered_first = [cell for cell, parts in found if not isinstance(parts, Absent) and parts.median_us <= 0.0]
     if not rows:
         return nothing(evidence, NAME, "Where the time of a hand-off goes", "hand-offs and round trips")
-    title, caption = _title(rows), _caption(evidence, rows, answered_first)
-    with house_style():
-        below_in = caption_height_in(caption, WIDTH_IN) + 0.45
-        content_in = len(rows) * ROW_IN
-        figure = canvas(WIDTH_IN, below_in + content_in + LEGEND_IN + 0.3)
-        write_caption(figure, caption)
-        write_title(figure, title)
+    words, content_in = (_title(rows), _caption(evidence, rows, answered_first)), len(rows) * ROW_IN
+
+    def draw(figure: Figure, below_in: float) -> None:
         kinds = (CLIENT, NETWORK, DURABLE, SERVER, _PAUSE, REST)
         draw_bars(figure, [_bar(row) for row in rows], kinds, "hand-off", below_in, content_in, _LEFT_IN)
-    campaign, shown = evidence.campaign, behind([row.cell for row in rows])
-    return Drawing(NAME, title, caption, shown, campaign.campaign_id, campaign.git_commit, figure)
+
+    shown = [row.cell for row in rows]
+    return framed(evidence, NAME, words, shown, content_in + LEGEND_IN + 0.3, draw, scale_in=0.45)
 
 
 def _parts(evidence: Evidence, cell: Cell) -> HandOffParts | Absent:
