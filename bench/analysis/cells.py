@@ -117,8 +117,7 @@ class Cell:
         if metric in OF_JOBS and self.workload.name not in JOBS:
             return Absent("n/a (a lock alone)")
         if not self.used:
-            causes = dict.fromkeys(run.void_cause for run in self.runs if run.void_cause)
-            return Absent(f"void: {', '.join(causes)}")
+            return self.void
         if metric in self._stalled:
             return Absent(f"n/a ({self._stalled[metric]})")
         windows = {run.window_clients for run in self.used if run.window_clients is not None}
@@ -148,6 +147,12 @@ class Cell:
         # Between campaigns two heaps are what varies between campaigns; within one they are two modes.
         heaps = modes(present) if any(len(modes(group)) > 1 for group in groups) else ()
         return replace(across_campaigns(groups), modes=heaps if len(heaps) > 1 else ())
+
+    @property
+    def void(self) -> Absent:
+        """What stands where a number would, if no run counts."""
+        causes = dict.fromkeys(run.void_cause for run in self.runs if run.void_cause)
+        return Absent(f"void: {', '.join(causes)}")
 
     def by_campaign(self, metric: str) -> list[list[float]]:
         """The values of the runs that count and have one, by campaign."""

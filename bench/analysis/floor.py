@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, Value
-from bench.analysis.intervals import across_campaigns
+from bench.analysis.intervals import Estimate, across_campaigns
 from bench.analysis.runs import RunRow
 from bench.records.schema import Environment
 
@@ -158,15 +158,24 @@ def client_cpu_us_of_acquire(run: RunRow) -> float | None:
     return max(0.0, per_pair_us - between_us) / 2.0
 
 
-def acquire_parts(cell: Cell, environment: Environment) -> Parts | Absent:
-    """Where the median acquire of an uncontended cell goes; Absent, with the reason, where the runs do not tell."""
-    path, value = critical_path(cell), cell.value("acquire_us_p50")
+def median_and_path(cell: Cell, metric: str, environment: Environment) -> tuple[Estimate, CriticalPath] | Absent:
+    """What a time is laid out from; Absent, with the reason, where the runs do not tell, or met another network."""
+    path, value = critical_path(cell), cell.value(metric)
     if isinstance(value, Absent):
         return value
     if isinstance(path, Absent):
         return path
     if isinstance(floor := floor_us(cell, environment), Absent) and floor.reason == OTHER_NETWORK:
         return floor
+    return value, path
+
+
+def acquire_parts(cell: Cell, environment: Environment) -> Parts | Absent:
+    """Where the median acquire of an uncontended cell goes; Absent, with the reason, where the runs do not tell."""
+    found = median_and_path(cell, "acquire_us_p50", environment)
+    if isinstance(found, Absent):
+        return found
+    value, path = found
     client_us = [spent for run in cell.used if (spent := client_cpu_us_of_acquire(run)) is not None]
     means_us = [(run.acquire.mean_ns() or 0.0) / 1_000.0 for run in cell.used if run.acquire is not None]
     fsync_us, answer_us, execute_us = (server_mean_us(cell.used, name) for name in ("fsync", "answer", "execute"))

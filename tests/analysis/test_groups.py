@@ -14,8 +14,9 @@ from bench.analysis.groups import CellClass, class_of, durable_answers, groups, 
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL, ratio
 from bench.analysis.metrics import METRICS
 from bench.analysis.notes import BOUND_WORDS
-from bench.analysis.runs import RunRow, Setting
-from bench.records.schema import RunState, Workload
+from bench.analysis.runs import Setting
+from bench.records.schema import Workload
+from tests.run_rows import run_row
 
 METRIC = "acquire_us_p50"
 WRITES = {"acquire_durable_writes": "1", "release_durable_writes": "1"}
@@ -40,17 +41,11 @@ def cell(
     workload = Workload(name="uncontended", clients=1, keys=0, ttl_ms=ttl_ms)
     setting = Setting("1", source, nodes, durability, tags, "")
     rows = tuple(
-        RunRow(
-            campaign_id="c",
-            run_id=f"{system}-{number}",
-            system=system,
-            workload=workload,
-            repetition=number,
-            state=RunState.CHECKED,
-            void_cause=None,
-            void_reason=None,
-            passed_checks=(),
-            failed_checks=(),
+        run_row(
+            f"{system}-{number}",
+            system,
+            workload,
+            number,
             bounds=bounds,
             setting=setting,
             capabilities=capabilities,

@@ -10,7 +10,8 @@ from bench.analysis.cells import Cell
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.runs import RunRow, Setting
 from bench.analysis.verdicts import Judgement, Verdict, adjudicate, verdict_frame
-from bench.records.schema import RunState, Workload
+from bench.records.schema import Workload
+from tests.run_rows import run_row
 
 SETTING = Setting("7.0", "url", 1, (), (), "")  # servers across a network; those over loopback are told so
 LOOPBACK = replace(SETTING, source="native")
@@ -28,17 +29,11 @@ def run(
     setting: Setting = SETTING,
     capabilities: dict[str, str] | None = None,
 ) -> RunRow:
-    return RunRow(
-        campaign_id="made-up",
-        run_id=f"redis-{workload}-{number:02d}",
-        system="redis",
-        workload=Workload(name=workload, clients=1, keys=0),
-        repetition=number,
-        state=RunState.CHECKED,
-        void_cause=None,
-        void_reason=None,
-        passed_checks=(),
-        failed_checks=(),
+    return run_row(
+        f"redis-{workload}-{number:02d}",
+        "redis",
+        Workload(name=workload, clients=1, keys=0),
+        number,
         setting=setting,
         capabilities=capabilities or {},
         metrics=metrics,

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import RunRow, Setting
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Campaign, JobsDone, RunState
+from bench.records.schema import Campaign, JobsDone
 from bench.records.workload import Workload
 from tests.campaigns import environment
+from tests.run_rows import run_row
 
 SETTING = Setting("15", "native", 1, (("fsync", "on"),), (), "", ())
 Rates = Mapping[int, float]  # jobs per second by contenders
@@ -37,17 +38,13 @@ def row(
         repeated=0,
         retries={str(retries): 400},
     )
-    return RunRow(
-        campaign_id="made-up",
-        run_id=f"{system}-{way}-{workload.name}-{workload.wait}-{clients}-{repetition:02d}",
-        system=system,
-        workload=workload,
-        repetition=repetition,
-        state=RunState.CHECKED,
+    return run_row(
+        f"{system}-{way}-{workload.name}-{workload.wait}-{clients}-{repetition:02d}",
+        system,
+        workload,
+        repetition,
         void_cause="jobs lost" if harm else None,
         void_reason="jobs were overwritten" if harm else None,
-        passed_checks=(),
-        failed_checks=(),
         setting=SETTING,
         capabilities={"fencing_source": "" if system == "redlock" else "counter"},
         window_s=2.0,

@@ -13,8 +13,7 @@ from bench.analysis.quantiles import FRACTIONS
 def availability_value(cell: Cell, name: str) -> Value:
     """One number of `availability` across the runs that count."""
     if not cell.used:
-        causes = dict.fromkeys(run.void_cause for run in cell.runs if run.void_cause)
-        return Absent(f"void: {', '.join(causes)}")
+        return cell.void
     values = [run.availability[name] for run in cell.used if name in run.availability]
     if len(values) < len(cell.used):
         recorded = all(run.availability for run in cell.used)

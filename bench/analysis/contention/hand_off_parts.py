@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
-from bench.analysis.floor import OTHER_NETWORK, client_cpu_us_of_acquire, critical_path, floor_us, server_mean_us
+from bench.analysis.floor import client_cpu_us_of_acquire, median_and_path, server_mean_us
 from bench.records.schema import Environment
 
 
@@ -37,13 +37,10 @@ class HandOffParts:
 def hand_off_parts(cell: Cell, alone: Cell | None, environment: Environment) -> HandOffParts | Absent:
     """Of a contended cell; `alone` is its system's cell without contention. Absent, with the reason, where the runs do
     not tell."""
-    value, path = cell.value("hand_off_us_p50"), critical_path(cell)
-    if isinstance(value, Absent):
-        return value
-    if isinstance(path, Absent):
-        return path
-    if isinstance(floor := floor_us(cell, environment), Absent) and floor.reason == OTHER_NETWORK:
-        return floor
+    found = median_and_path(cell, "hand_off_us_p50", environment)
+    if isinstance(found, Absent):
+        return found
+    value, path = found
     strategy = names.strategy(cell.workload.wait)
     handed = names.hand_off_trips(cell.system, strategy)
     rtt_us, durable_us = environment.loopback_rtt_us_p50, 0.0

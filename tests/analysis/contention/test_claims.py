@@ -8,9 +8,9 @@ from bench.analysis.cells import Cell, cells_of
 from bench.analysis.claims import Claim, load_claims
 from bench.analysis.contention.claims import judge_by_contention
 from bench.analysis.judgement import Judgement, Verdict
-from bench.analysis.runs import RunRow, Setting
-from bench.records.schema import RunState
+from bench.analysis.runs import Setting
 from bench.records.workload import Workload
+from tests.run_rows import run_row
 
 SETTING = Setting("1.0", "native", 3, (), (), "")
 NOISE = (0.98, 0.985, 1.0, 1.0, 1.015, 1.02)
@@ -22,19 +22,12 @@ def cell(system: str, clients: int, wait: str, runs: int = 6, keys: int = 1, **m
     name = "contended" if clients > 1 else "uncontended"
     workload = Workload(name=name, clients=clients, keys=keys if clients > 1 else 0, wait=wait, hold_ms=5)
     rows = [
-        RunRow(
-            campaign_id="made-up",
-            run_id=f"{system}-{clients}-{wait}-{number}",
-            system=system,
-            workload=workload,
-            repetition=number,
-            state=RunState.CHECKED,
-            void_cause=None,
-            void_reason=None,
-            passed_checks=(),
-            failed_checks=(),
+        run_row(
+            f"{system}-{clients}-{wait}-{number}",
+            system,
+            workload,
+            number,
             setting=SETTING,
-            capabilities={},
             outcomes={"acquired": 1_000},
             metrics={metric: value * NOISE[number % 6] for metric, value in metrics.items()},
         )
