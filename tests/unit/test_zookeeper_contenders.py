@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
+from bench.systems.zookeeper.bell import Bell
 from bench.systems.zookeeper.contenders import Contenders, Place
 from bench.systems.zookeeper.session import Session
 
@@ -16,15 +17,16 @@ SESSION_MS = 4_000
 CREATED = (f"{PARENT}/{OURS}", SimpleNamespace(czxid=7, ephemeralOwner=31))
 
 
-class Moved:
-    """An event that notes how long it was waited for."""
+class Moved(Bell):
+    """A bell that notes how long it was waited for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.is_set = False
         self.waited_s: list[float] = []
         self.set_when_waited: list[bool] = []
 
-    def set(self) -> None:
+    def ring(self) -> None:
         self.is_set = True
 
     def clear(self) -> None:
@@ -42,7 +44,7 @@ class Kazoo:
         self._answers = list(answers)
         self.asked: list[tuple[str, bool]] = []
         self.moved = Moved()
-        self.handler = SimpleNamespace(event_object=lambda: self.moved, spawn=lambda _: None)
+        self.handler = SimpleNamespace(spawn=lambda _: None)
 
     def add_listener(self, _: Callable[[str], None]) -> None:
         pass
@@ -76,12 +78,12 @@ def _contenders(kazoo: Kazoo) -> Contenders:
     session = SimpleNamespace(
         kazoo=kazoo, answer=answer, ask=lambda send, *_: answer(send()), timeout_ms=SESSION_MS, id=31
     )
-    return Contenders(cast(Session, session))
+    return Contenders(cast(Session, session), kazoo.moved)
 
 
 def test_the_list_that_travels_with_the_create_watches_too() -> None:
     kazoo = Kazoo(CREATED, [BEFORE, OURS])
-    kazoo.moved.set()  # by an event of an earlier wait, perhaps
+    kazoo.moved.ring()  # by an event of an earlier wait, perhaps
     place, names = _contenders(kazoo).enqueue(PARENT, PREFIX, herd=True)
     assert (place, names) == (Place(PARENT, OURS, 7, 31), [BEFORE, OURS])
     assert kazoo.asked == [("create", False), ("list", True)]

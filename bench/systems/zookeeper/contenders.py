@@ -32,10 +32,10 @@ class Refused(KazooException):  # type: ignore[misc]  # kazoo has no type hints
 class Contenders:
     """One client's dealings with queues. Methods raise KazooException unless they say otherwise."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, moved: Bell | None = None) -> None:
         self._session = session
         self._kazoo = session.kazoo
-        self._moved = Bell()
+        self._moved = moved or Bell()  # rings when what is watched has changed
         self._orphans: set[tuple[str, str]] = set()  # parent and prefix of nodes of ours that may still be there
         self._kazoo.add_listener(self._state_changed)
 
