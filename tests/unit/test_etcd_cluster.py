@@ -1,6 +1,7 @@
 """Which member is asked, and what a failed call means; against ports where nobody listens."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -149,3 +150,41 @@ def test_without_gevent_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(grpc_under_gevent, "_told_in_process", [])
     grpc_under_gevent.cooperate()
     assert grpc_under_gevent._told_in_process == []
+
+
+KILLED_WHILE_OPENING = """
+from gevent import monkey; monkey.patch_all()
+import gevent, sys
+from gevent.event import Event
+from bench.systems.etcd.grpc_under_gevent import opened
+
+class Stream:
+    def __init__(self): self.cancelled = Event()
+    def cancel(self): self.cancelled.set()
+
+def killed_after(steps):
+    asked, answered, had, stream = Event(), Event(), [], Stream()
+    def open_stream():
+        asked.set()
+        answered.wait()  # as gRPC waits for a thread that it starts
+        return stream
+    caller = gevent.spawn(lambda: had.append(opened(open_stream)))
+    gevent.idle() if steps == "begun" else None
+    if steps == "asked":
+        asked.wait()
+    if steps == "open":
+        asked.wait()
+        answered.set()
+        caller.join()
+    caller.kill()
+    answered.set()
+    return had == [stream] if steps == "open" else stream.cancelled.wait(10) or not asked.is_set()
+
+print([killed_after(steps) for steps in ("nothing", "begun", "asked", "open")])
+"""
+
+
+def test_a_stream_whose_caller_is_killed_while_it_opens_is_cancelled() -> None:
+    """Else the member keeps it until its deadline, the session's."""
+    ran = subprocess.run([sys.executable, "-c", KILLED_WHILE_OPENING], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("[True, True, True, True]\n", "")

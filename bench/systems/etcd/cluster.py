@@ -10,6 +10,7 @@ from bench.systems.base import ClientOptions
 from bench.systems.etcd import channels
 from bench.systems.etcd.channels import Line
 from bench.systems.etcd.grpc_alone import grpc
+from bench.systems.etcd.grpc_under_gevent import opened
 from bench.systems.etcd.stubs import etcdrpc
 
 # With these etcd (or gRPC, before sending) refused the call as a whole. Any other failure may have left it on its way:
@@ -97,7 +98,8 @@ class Cluster:
         heard = line.heard
         # A member cut off from the leader would keep silent; asked this way, it ends the stream instead.
         metadata = (*self._metadata, ("hasleader", "true"))
-        answers = getattr(line.member, name)(iter(requests), timeout=timeout_ms / 1000, metadata=metadata)
+        call = getattr(line.member, name)
+        answers = opened(lambda: call(iter(requests), timeout=timeout_ms / 1000, metadata=metadata))
         try:
             yield answers
         except grpc.RpcError as failed:

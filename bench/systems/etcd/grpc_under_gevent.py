@@ -9,7 +9,10 @@ gevent itself is never imported here: when nobody has done so, there is nothing 
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
+from bench.systems.apart import Job
 from bench.systems.etcd.grpc_alone import grpc
 from bench.systems.gevent_patches import gevent_patches
 
@@ -33,3 +36,26 @@ def cooperate() -> None:
             "gRPC was used under gevent before this process was forked, and cannot work on: open etcd clients only "
             "after the fork (with Locust's --processes: in a user's on_start)"
         )
+
+
+def opened(open_stream: Callable[[], Any]) -> Any:
+    """The stream that `open_stream` opens; cancelled where gevent ends the caller meanwhile.
+
+    gRPC waits for threads of its own while it opens one. A caller killed at that point would never have the stream,
+    and the member would keep it until its deadline. So a greenlet that nobody kills opens it.
+    """
+    if gevent_patches() is None:
+        return open_stream()
+    gevent, job = sys.modules["gevent"], Job(open_stream)
+    opening = gevent.spawn(job.run)
+    try:
+        return job.result()
+    except BaseException:
+        opening.link(lambda _: gevent.spawn(_cancel, job))  # not in the hub, where nothing may wait
+        raise
+
+
+def _cancel(opening: Job[Any]) -> None:
+    stream = opening.settled(0)
+    if stream is not None:
+        stream.cancel()
