@@ -10,7 +10,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.metrics import METRICS
-from bench.analysis.places import members
+from bench.analysis.places import CONTENTION, members
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.analysis.runs import RunRow
 from bench.errors import LockbenchError
@@ -93,12 +93,17 @@ class Sources:
 
     def of_run(self, name: str) -> Ancestry:
         """A run by its id. Raises NotThere for a name that no run has, or several have."""
-        rows = [row for row in self.evidence.rows if name in (row.run_id, row.run_id.rpartition("/")[2])]
+        rows = [
+            (sources, row)
+            for sources in self._of_load
+            for row in sources.evidence.rows
+            if name in (row.run_id, row.run_id.rpartition("/")[2])
+        ]
         played = [run for run in self._played if run.run_id == name]
         if len(rows) + len(played) > 1:
-            raise NotThere(f"several runs are called {name!r}: choose {' or '.join(row.run_id for row in rows)}")
-        if rows:
-            return self._run(rows[0])
+            raise NotThere(f"several runs are called {name!r}: choose {' or '.join(row.run_id for _, row in rows)}")
+        for sources, row in rows:
+            return sources._run(row)
         if played:
             return self._hazard(played[0])
         raise NotThere(f"no run {name!r} here{self._near(name)}")
@@ -108,13 +113,20 @@ class Sources:
 
         Raises NotThere.
         """
-        if cells := self.evidence.cells_for(system, workload):
-            return tuple(CellAncestry(cell, tuple(self._run(row) for row in cell.runs)) for cell in cells)
+        cells = [(sources, cell) for sources in self._of_load for cell in sources.evidence.cells_for(system, workload)]
+        if cells:
+            return tuple(CellAncestry(cell, tuple(map(sources._run, cell.runs))) for sources, cell in cells)
         runs = tuple(self._hazard(run) for run in self._played if (run.system, run.scenario) == (system, workload))
         if not runs:
             raise NotThere(self._no_cell(system, workload))
         verdicts = {id(one): one for run in runs for one in run.verdicts}
         return (PlayedAncestry(system, workload, tuple(verdicts.values()), runs),)
+
+    @property
+    def _of_load(self) -> "Sequence[Sources]":
+        """These, and the campaigns about waiting that lie beside them."""
+        waiting = self.evidence.contention
+        return [self, Sources(waiting, CampaignFolder(self.folder.path / CONTENTION))] if waiting else [self]
 
     @property
     def _played(self) -> Sequence[HazardRun]:
@@ -154,7 +166,8 @@ class Sources:
         if name in systems:
             workloads = self._workloads(name)
             return f": {name} is a system; name one of its workloads too: {', '.join(workloads)}"
-        ids = [row.run_id for row in self.evidence.rows] + [run.run_id for run in self._played]
+        ids = [row.run_id for sources in self._of_load for row in sources.evidence.rows]
+        ids += [run.run_id for run in self._played]
         tails = {one.rpartition("/")[2]: one for one in ids}
         return _offered(name, [*tails, *ids, *systems])
 
@@ -167,7 +180,8 @@ class Sources:
         return f"no run of {system} under {workload!r} here: there is {', '.join([*self._workloads(system), *near])}"
 
     def _workloads(self, system: str) -> list[str]:
-        return sorted({cell.workload.title for cell in self.evidence.cells if cell.system == system})
+        every = [cell for sources in self._of_load for cell in sources.evidence.cells]
+        return sorted({cell.workload.title for cell in every if cell.system == system})
 
 
 def _offered(name: str, names: Sequence[str]) -> str:

@@ -9,9 +9,10 @@ from typing import TypeVar, cast
 from bench.analysis import names
 from bench.analysis.cells import Cell, cells_named, cells_of
 from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
+from bench.analysis.contention.sweeps import alone, with_any_hold
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.joining import together, typical
-from bench.analysis.places import members, project_root
+from bench.analysis.places import CONTENTION, members, project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
@@ -25,7 +26,8 @@ class Evidence:
     """One campaign beside the claims, or several of one commit. Immutable; derived parts are computed when asked for.
 
     Of several, `campaign` has all names and all runs, and `environment` is the first one's with the medians of all; the
-    id of a run is preceded by its campaign's folder, and a run knows its campaign.
+    id of a run is preceded by its campaign's folder, and a run knows its campaign. Campaigns about waiting may lie
+    beside it, in its folder `contention`: of other code, so never pooled with it.
     """
 
     campaign: Campaign
@@ -37,15 +39,18 @@ class Evidence:
     attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
     environments: Mapping[str, Environment] = field(default_factory=dict)  # by campaign, where there are several
     hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
+    contention: "Evidence | None" = None  # what claims about waiting rest on, where it was measured apart
     _made: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
-        """Read a campaign's folder (or one of several: `places.members`), a hazard campaign's, and the claims.
+        """Read a campaign's folder (or one of several: `places.members`), a hazard campaign's, and the claims; and what
+        lies in the folder's own `contention`.
 
         Raises StoreError or ClaimsError for a damaged file, and for campaigns that are no body of evidence together.
         """
         folders = members(folder) or (folder,)
+        about_waiting = CampaignFolder(folder.path / CONTENTION)
         data = (root or project_root()) / "data"
         claims = load_claims(data / "claims.csv")
         return cls(
@@ -58,6 +63,7 @@ class Evidence:
             attempts_aside=tuple(found for one in folders for found in one.attempts_aside()),
             environments={one.campaign.campaign_id: one.environment for one in folders} if len(folders) > 1 else {},
             hazards=HazardEvidence.load(hazards) if hazards is not None else None,
+            contention=cls.load(about_waiting, root) if members(about_waiting) else None,
         )
 
     @cached_property
@@ -66,7 +72,8 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        return adjudicate(self.claims, self.cells, self.hazards)
+        waiting = self.contention.cells if self.contention is not None else None
+        return adjudicate(self.claims, self.cells, self.hazards, waiting)
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
@@ -88,6 +95,20 @@ class Evidence:
     def cells_for(self, system: str, workload: str) -> tuple[Cell, ...]:
         """The cells of one system and workload: none, one, or several where runs were too unlike to pool."""
         return cells_named(self.cells, system, workload)
+
+    @property
+    def about_waiting(self) -> "Evidence":
+        """The campaigns about waiting, where these were measured apart; else itself."""
+        return self.contention or self
+
+    def of_waiting(self, contended: Cell, single: Cell | None = None) -> tuple[Cell, Cell | None]:
+        """The cell that says what it costs to wait where these clients meet, and the one of a single client beside it.
+
+        From the campaigns about waiting, where they have it: the hold may be another there. Else those given.
+        """
+        if self.contention is not None and len(found := with_any_hold(self.contention.cells, contended)) == 1:
+            return found[0], alone(self.contention.cells, contended.system)
+        return contended, single
 
 
 def _rows(folder: CampaignFolder, *, several: bool) -> Iterable[RunRow]:

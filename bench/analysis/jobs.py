@@ -48,10 +48,19 @@ class WayLine:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rate:
+    """Jobs per second of one run."""
+
+    value: float
+    at_least: bool  # something else than the way of the job bound it
+
+
+@dataclass(frozen=True, slots=True)
 class Crossing:
     """From how many contenders on the row's lock does more jobs per second than optimism, run by run.
 
-    `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`.
+    `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`. With so
+    many contenders as `hidden` names it cannot be told: the lesser number is only a limit, and may be the larger one.
     """
 
     optimistic: WayLine
@@ -59,18 +68,16 @@ class Crossing:
     seen: tuple[int, ...]
     runs: int
     up_to: int
+    hidden: tuple[int, ...] = ()
 
     @property
     def clients(self) -> float | None:
-        """The median of the runs; None where most of them show none."""
+        """The median of the runs; None where most of them show none, and where any cannot tell."""
+        if self.hidden:
+            return None
         unseen = self.runs - len(self.seen)
         middle = statistics.median([*self.seen, *([float("inf")] * unseen)])
         return None if middle == float("inf") else middle
-
-    @property
-    def bounded(self) -> bool:
-        """Is any of the numbers that are compared only a limit?"""
-        return any(cell.bounds for line in (self.optimistic, self.locking) for cell in line.cells)
 
 
 def way_lines(cells: Iterable[Cell]) -> tuple[WayLine, ...]:
@@ -100,34 +107,47 @@ def crossings(lines: Sequence[WayLine]) -> tuple[Crossing, ...]:
 
 def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
     mine, theirs = _rates_by_run(optimistic), _rates_by_run(locking)
-    seen, runs, up_to = [], 0, 0
+    firsts: list[int | None] = []
+    hidden: set[int] = set()
+    up_to = 0
     for run in mine.keys() & theirs.keys():
         counts = sorted(mine[run].keys() & theirs[run].keys())
         if len(counts) < 2:
             continue
-        runs, up_to = runs + 1, max(up_to, counts[-1])
-        if (first := _first_above(counts, mine[run], theirs[run])) is not None:
-            seen.append(first)
-    return Crossing(optimistic, locking, tuple(sorted(seen)), runs, up_to) if runs else None
+        first, hides = _first_above(counts, mine[run], theirs[run])
+        firsts.append(first)
+        hidden.update(hides)
+        up_to = max(up_to, counts[-1])
+    if not firsts:
+        return None
+    seen = tuple(sorted(first for first in firsts if first is not None))
+    return Crossing(optimistic, locking, seen, len(firsts), up_to, tuple(sorted(hidden)))
 
 
-def _first_above(counts: Sequence[int], optimistic: Mapping[int, float], locking: Mapping[int, float]) -> int | None:
-    """The least number from which on locking does more at every number that was measured."""
+def _first_above(
+    counts: Sequence[int], optimistic: Mapping[int, _Rate], locking: Mapping[int, _Rate]
+) -> tuple[int | None, Sequence[int]]:
+    """The least number from which on locking does more at each that was measured, and where a limit hides it."""
     first = None
     for clients in reversed(counts):
-        if locking[clients] <= optimistic[clients]:
+        one, other = optimistic[clients], locking[clients]
+        ahead = other.value > one.value
+        if (one if ahead else other).at_least:
+            return None, [clients]
+        if not ahead:
             break
         first = clients
-    return first
+    return first, ()
 
 
-def _rates_by_run(line: WayLine) -> Mapping[tuple[str, int], Mapping[int, float]]:
+def _rates_by_run(line: WayLine) -> Mapping[tuple[str, int], Mapping[int, _Rate]]:
     """Jobs per second by contenders; runs of one campaign and repetition stood near each other in its order."""
-    found: dict[tuple[str, int], dict[int, float]] = {}
+    found: dict[tuple[str, int], dict[int, _Rate]] = {}
     for cell in line.cells:
         for run in cell.used:
             if (rate := run.metrics.get("jobs_per_s")) is not None:
-                found.setdefault((run.campaign_id, run.repetition), {})[cell.workload.clients] = rate
+                by_clients = found.setdefault((run.campaign_id, run.repetition), {})
+                by_clients[cell.workload.clients] = _Rate(rate, bool(run.bounds))
     return found
 
 

@@ -13,6 +13,7 @@ HAZARDS_VARIABLE = "LOCKBENCH_HAZARDS"
 FIGURES = "figures"  # renderings of the reference campaign
 SEVERAL = "load"  # a folder of campaigns beside each other, which are one body of evidence
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
+CONTENTION = "contention"  # its campaigns about waiting, in another; as `members`, one or several
 _MARK = Path("data") / "claims.csv"
 
 

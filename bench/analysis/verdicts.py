@@ -17,17 +17,21 @@ Judge = Callable[[Claim, Cell], Finding]
 
 
 def adjudicate(
-    claims: Iterable[Claim], cells: Sequence[Cell], hazards: HazardEvidence | None = None
+    claims: Iterable[Claim],
+    cells: Sequence[Cell],
+    hazards: HazardEvidence | None = None,
+    waiting: Sequence[Cell] | None = None,
 ) -> tuple[Judgement, ...]:
     """Judge every claim, in file order; one judgement for each row that the claim applies to.
 
-    Claims about speed and about waiting are judged from the cells, claims about safety from a hazard campaign, where
-    there is one.
+    Claims about speed are judged from the cells, claims about waiting from `waiting` (default: the same), claims
+    about safety from a hazard campaign, where there is one.
     """
     judged: list[Judgement] = []
+    waiting = cells if waiting is None else waiting
     for claim in claims:
         by_hazards = judge_by_hazards(claim, hazards) if hazards else ()
-        judged += by_hazards or judge_by_contention(claim, cells) or _judge(claim, cells)
+        judged += by_hazards or judge_by_contention(claim, waiting) or _judge(claim, cells)
     return tuple(judged)
 
 

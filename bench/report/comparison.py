@@ -102,6 +102,7 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms{_p99(machine)}; loopback "
             f"round trip p50 {machine.loopback_rtt_us_p50:.0f} µs in the quickest burst{_bursts(machine)}",
         ),
+        *([_contention_fact(evidence.contention)] if evidence.contention is not None else []),
         *([_hazard_fact(lab)] if lab is not None else []),
     )
 
@@ -123,6 +124,16 @@ def _p99(machine: Environment) -> str:
 def _bursts(machine: Environment) -> str:
     bursts = machine.loopback_rtt_us_bursts
     return f" of {len(bursts)} ({min(bursts):.0f}{formats.RANGE}{max(bursts):.0f} µs)" if bursts else ""
+
+
+def _contention_fact(waiting: Evidence) -> tuple[str, str]:
+    """The campaigns behind the cells and claims about waiting, which are of other code and may be of another day."""
+    campaign, used = waiting.campaign, sum(not row.void for row in waiting.rows)
+    return (
+        "Under contention",
+        f"{campaign.campaign_id}, {campaign.mode}, the first started {campaign.created_at}, commit "
+        f"{campaign.git_commit}: {used} of {len(waiting.rows)} runs counted on {waiting.environment.cpu_model}",
+    )
 
 
 def _hazard_fact(lab: HazardEvidence) -> tuple[str, str]:

@@ -1,19 +1,22 @@
 """Tables and figures of a campaign as files, the same bytes every time, with a manifest of the runs behind each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.hazards.rows import HazardRun
+from bench.analysis.runs import RunRow
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.documents.claims import claims_document
 from bench.report.documents.comparison import comparison_document
+from bench.report.documents.contention import contention_document
 from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
 from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
-from bench.report.figures import Drawing, hazard_drawings, load_drawings
+from bench.report.figures import Drawing, contention_drawings, hazard_drawings, load_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
@@ -30,7 +33,8 @@ def export(
 ) -> list[Path]:
     """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure.
 
-    Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures.
+    Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures;
+    with campaigns about waiting beside it also contention.{md,html}, contention_{cells,runs}.csv, their figures.
     Makes `target` where it is missing; replaces an earlier export that lies there; returns the files, sorted. `root` is
     the project's folder, for its claims (default: found from the current folder). Raises StoreError or ClaimsError for
     damaged input, ReportError where `target` is not lockbench's to write, or cannot be written.
@@ -50,8 +54,11 @@ def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
 
 def _files(evidence: Evidence) -> "_Files":
     drawn = load_drawings(evidence)
+    of_waiting = contention_drawings(evidence.contention) if evidence.contention is not None else []
     under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
-    files = {**_tables(evidence, drawn, under_faults), **_figures([*drawn, *under_faults])}
+    files = _tables(evidence, drawn, under_faults, of_waiting) | _figures([*drawn, *of_waiting, *under_faults])
+    if evidence.contention is not None:
+        files |= _contention(evidence.contention, of_waiting)
     if evidence.hazards is not None:
         files |= _hazards(evidence.hazards, under_faults)
     return files
@@ -60,16 +67,17 @@ def _files(evidence: Evidence) -> "_Files":
 _Files = dict[str, tuple[bytes, tuple[str, ...]]]  # name -> content and the runs behind it
 
 
-def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Drawing]) -> _Files:
+def _tables(
+    evidence: Evidence, drawings: list[Drawing], under_faults: list[Drawing], of_waiting: list[Drawing]
+) -> _Files:
     measured = tuple(sorted(row.run_id for row in evidence.rows))
-    # The comparison's cells about safety rest on the hazard campaign.
-    played = tuple(run.run_id for run in evidence.hazards.runs) if evidence.hazards is not None else ()
-    every = tuple(sorted((*measured, *played)))
+    # The comparison's cells about safety rest on the hazard campaign, those about waiting on their own.
+    every = tuple(sorted(run for runs in _campaigns(evidence).values() for run in runs))
     judged = tuple(sorted({run_id for judgement in evidence.judgements for run_id in judgement.evidence}))
     texts = {
         "comparison.md": (markdown(comparison_document(evidence)), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        PAGE: (html_page(page_document(evidence, drawings, under_faults)), every),
+        PAGE: (html_page(page_document(evidence, drawings, under_faults, of_waiting)), every),
         "claims.md": (markdown(claims_document(evidence)), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "cells.csv": (cells_csv(evidence), measured),
@@ -77,6 +85,17 @@ def _tables(evidence: Evidence, drawings: list[Drawing], under_faults: list[Draw
         "runs.csv": (runs_csv(evidence), measured),
     }
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}
+
+
+def _contention(waiting: Evidence, drawings: list[Drawing]) -> _Files:
+    every = tuple(sorted(row.run_id for row in waiting.rows))
+    texts = {
+        "contention.md": markdown(contention_document(waiting, drawings)),
+        "contention.html": html_page(contention_document(waiting, drawings)),
+        "contention_cells.csv": cells_csv(waiting),
+        "contention_runs.csv": runs_csv(waiting),
+    }
+    return {name: (text.encode("utf-8"), every) for name, text in texts.items()}
 
 
 def _hazards(hazards: HazardEvidence, drawings: list[Drawing]) -> _Files:
@@ -100,16 +119,23 @@ def _figures(drawings: list[Drawing]) -> _Files:
 
 def _campaigns(evidence: Evidence) -> Mapping[str, tuple[str, ...]]:
     """The runs of each campaign, by its kind."""
-    played = evidence.hazards.runs if evidence.hazards is not None else ()
-    return {"load": tuple(row.run_id for row in evidence.rows), "hazards": tuple(run.run_id for run in played)}
+    kinds: dict[str, Sequence[RunRow | HazardRun]] = {"load": evidence.rows}
+    if evidence.contention is not None:
+        kinds["contention"] = evidence.contention.rows
+    kinds["hazards"] = evidence.hazards.runs if evidence.hazards is not None else ()
+    return {kind: tuple(run.run_id for run in runs) for kind, runs in kinds.items()}
 
 
 def _provenance(evidence: Evidence) -> Mapping[str, object]:
-    lab = evidence.hazards.campaign if evidence.hazards is not None else None
+    others: Mapping[str, Evidence | HazardEvidence | None] = {
+        "contention": evidence.contention,
+        "hazards": evidence.hazards,
+    }
+    beside = {kind: one.campaign for kind, one in others.items() if one is not None}
     return {
         "campaign_id": evidence.campaign.campaign_id,
         "git_commit": evidence.campaign.git_commit,  # of the measurement; rendering leaves no trace of its own commit
         "lockbench_version": evidence.campaign.lockbench_version,
-        **({"hazards": {"campaign_id": lab.campaign_id, "git_commit": lab.git_commit}} if lab is not None else {}),
+        **{kind: {"campaign_id": one.campaign_id, "git_commit": one.git_commit} for kind, one in beside.items()},
         "rendered_with": {"matplotlib": mpl.__version__},
     }

@@ -39,8 +39,7 @@ def properties(evidence: Evidence, notes: Footnotes) -> Iterable[Property]:
     quorum, servers = _quorum(evidence), _servers(evidence)
     yield _words(evidence, "consensus", "Consensus required", "what had to agree here", quorum, of_runs=False)
     yield _words(evidence, "operational_cost", "Operational cost", "servers as run here", servers, of_runs=False)
-    hand_offs = one("contended", "hand_off_us_p50", _contended)
-    contended = {system: Pair(NOTHING, hand_offs(system)) for system in evidence.headline}
+    contended = {system: Pair(NOTHING, _waiting(evidence, system, notes)) for system in evidence.headline}
     yield Property(
         "contention", "Under contention", "ms, p50 of the hand-off; p99 of the wait ÷ a fair queue", contended
     )
@@ -64,6 +63,11 @@ def _of_one(cells: tuple[Cell, ...], metric: str, notes: Footnotes, words: Calla
         return UNLIKE if cells else ABSENT
     (cell,) = cells
     return estimate_text(cell.value(metric), lambda value: words(cell, value), cell, notes.of(cell))
+
+
+def _waiting(evidence: Evidence, system: str, notes: Footnotes) -> Text:
+    cells = tuple(evidence.of_waiting(cell)[0] for cell in evidence.cells_for(system, "contended"))
+    return _of_one(cells, "hand_off_us_p50", notes, _contended)
 
 
 def _latency(cell: Cell, p50: Estimate) -> str:

@@ -73,14 +73,16 @@ def crossing_words(found: Crossing) -> str:
     """Where optimism stops paying, as a sentence."""
     who = f"{way_title(found.optimistic)} and {way_title(found.locking)}: crossing point"
     runs = formats.counted([found.runs], "run")
-    limit = " Some of these numbers are limits." if found.bounded else ""
+    if found.hidden:
+        counts = ", ".join(map(str, found.hidden))
+        return f"{who} not known: with {counts} contenders the lesser number is only a limit ({runs})."
     if found.clients is None:
-        return f"{who} not seen up to {found.up_to} contenders ({runs}).{limit}"
+        return f"{who} not seen up to {found.up_to} contenders ({runs})."
     low, high = f"{found.seen[0]}", f"{found.seen[-1]}"
     if len(found.seen) < found.runs:
         high = f"more than {found.up_to}"
     interval = f" [{low}{formats.RANGE}{high}]" if low != high else ""
-    return f"{who} at {found.clients:g}{interval} contenders ({runs}).{limit}"
+    return f"{who} at {found.clients:g}{interval} contenders ({runs})."
 
 
 def harm_words(line: WayLine) -> str:

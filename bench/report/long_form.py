@@ -75,7 +75,7 @@ def _long_row(
         which = ", ".join(f"{name} {cell.workload.digest}" for name, cell in cells.items())
         title = f"{title}, other parameters: {which}"
     uncontended, contended, saturation = (cells.get(name) for name in ("uncontended", "contended", "saturation"))
-    amplified = _amplified(contended, uncontended, notes)
+    amplified = _amplified(evidence, contended, uncontended, notes)
     used = sum(len(cell.used) for cell in cells.values())
     own = {title: cell for title, cell in cells.items() if cell.workload.label}
     in_columns = [cell for title, cell in cells.items() if title not in own] or own.values()
@@ -121,15 +121,18 @@ def _ms(cell: Cell | None, metric: str, notes: Footnotes, groups: GroupMarks) ->
     return groups.marked(ms_text(cell, metric, marks), cell, metric, notes)
 
 
-def _amplified(contended: Cell | None, uncontended: Cell | None, notes: Footnotes) -> Text:
-    if contended is None or uncontended is None:
+def _amplified(evidence: Evidence, contended: Cell | None, uncontended: Cell | None, notes: Footnotes) -> Text:
+    if contended is None:
         return ABSENT
-    values = (contended.value("wait_by_fair_p99"), amplification(contended, uncontended))
+    waiting, single = evidence.of_waiting(contended, uncontended)
+    if single is None:
+        return ABSENT
+    values = (waiting.value("wait_by_fair_p99"), amplification(waiting, single))
     return Text(
-        amplification_words(contended, uncontended),
-        notes.of(contended),
+        amplification_words(waiting, single),
+        notes.of(waiting),
         measured=not all(isinstance(value, Absent) for value in values),
-        runs=(*contended.evidence, *uncontended.evidence),
+        runs=(*waiting.evidence, *single.evidence),
     )
 
 

@@ -87,11 +87,12 @@ def _comparison_row(
     flat["throughput_bound_by"] = ", ".join(saturation.bounds) if saturation else ""
     flat["latency_bound_by"] = ", ".join(uncontended.latency_bounds) if uncontended else ""
     flat["claimed_amplification_x"] = row.claimed_amplification
-    amplified = amplification(contended, uncontended) if contended and uncontended else None
+    waiting, single = evidence.of_waiting(contended, uncontended) if contended else (None, None)
+    amplified = amplification(waiting, single) if waiting and single else None
     flat |= _numbers("contention_amplification_x", amplified)
-    flat |= _numbers("contended_wait_by_fair_p99_x", contended.value("wait_by_fair_p99") if contended else None)
-    flat |= _numbers("hand_off_ms_p50", contended.value("hand_off_us_p50") if contended else None, 1.0 / US_PER["ms"])
-    flat["contended_hold_ms"] = contended.workload.hold_ms if contended else None
+    flat |= _numbers("contended_wait_by_fair_p99_x", waiting.value("wait_by_fair_p99") if waiting else None)
+    flat |= _numbers("hand_off_ms_p50", waiting.value("hand_off_us_p50") if waiting else None, 1.0 / US_PER["ms"])
+    flat["contended_hold_ms"] = waiting.workload.hold_ms if waiting else None
     found = [cell.value("acquire_us_p50") for cell in row.cells.values()]
     methods = dict.fromkeys(str(value.method) for value in found if not isinstance(value, Absent))
     flat["interval_method"] = "; ".join(methods)

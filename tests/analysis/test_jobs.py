@@ -48,6 +48,16 @@ def test_where_most_runs_show_none_it_is_not_seen() -> None:
     assert (found.seen, found.clients, found.runs) == ((8,), None, 3)
 
 
+@pytest.mark.parametrize(("way", "hidden"), [("version", (8,)), ("for-update", (4,))])
+def test_where_the_lesser_number_is_only_a_limit_nothing_is_known(way: str, hidden: tuple[int, ...]) -> None:
+    """Optimism is ahead with 4 contenders and behind with 8. What is behind is as fast as shown, or faster."""
+    bounds = {"version": (), "for-update": (), way: ("machine",)}
+    rows = [row("version", n, rate, wait="try", bounds=bounds["version"]) for n, rate in ((4, 110.0), (8, 90.0))]
+    rows += [row("for-update", n, 100.0, bounds=bounds["for-update"]) for n in (4, 8)]
+    (found,) = crossings(lines_of(rows))
+    assert (found.hidden, found.clients) == (hidden, None)
+
+
 def test_other_records_or_another_computing_are_another_job() -> None:
     rows = line("version", LOCKING, wait="try") + line("for-update", LOCKING, keys=16)
     assert crossings(lines_of([*rows, *line("for-update", LOCKING, compute_ms=10.0)])) == ()

@@ -3,21 +3,24 @@
 import pytest
 
 from bench.analysis.contention.measures import CONTENTION
+from bench.analysis.places import CONTENTION as WAITING
 from bench.analysis.places import members, reference_campaign
 from bench.analysis.selfchecks import check_run
 from bench.records.schema import Checked, RunState
-from bench.records.store import RunFolder
+from bench.records.store import CampaignFolder, RunFolder
 
-CAMPAIGNS = members(reference_campaign())
+CAMPAIGNS = (*members(reference_campaign()), *members(CampaignFolder(reference_campaign().path / WAITING)))
 
 
 def one_of_each_cell() -> list[RunFolder]:
     """Of one campaign after the other, so that each campaign has its share."""
-    found: dict[tuple[str, str], list[RunFolder]] = {}
+    found: dict[tuple[str, ...], list[RunFolder]] = {}
     for campaign in CAMPAIGNS:
         for run in campaign.runs():
             if run.state == RunState.CHECKED:
-                found.setdefault((run.plan.system, run.plan.workload.name), []).append(run)
+                one = run.plan.workload
+                kind = campaign.path.parent.parent.name  # of the reference itself, or of those about waiting
+                found.setdefault((kind, run.plan.system, one.name, one.wait), []).append(run)
     return [runs[number % len(runs)] for number, runs in enumerate(found.values())]
 
 

@@ -19,7 +19,7 @@ def row(
     way: str, clients: int, rate: float, repetition: int = 1, system: str = "postgres-row", **more: object
 ) -> RunRow:
     """One run; its jobs take what their rate says, and an optimist repeats one for each further contender."""
-    harm = int(str(more.pop("lost", 0)))
+    harm, bounds = int(str(more.pop("lost", 0))), more.pop("bounds", ())
     asked: dict[str, object] = {"name": "update", "keys": 1, "compute_ms": 1.0, "wait": "block", **more}
     workload = Workload.model_validate({**asked, "clients": clients, "way": way, "label": f"{way} {clients} {asked}"})
     dice, latency = random.Random(clients), LatencyHistogram()
@@ -46,6 +46,7 @@ def row(
         void_cause="jobs lost" if harm else None,
         void_reason="jobs were overwritten" if harm else None,
         setting=SETTING,
+        bounds=bounds,
         capabilities={"fencing_source": "" if system == "redlock" else "counter"},
         window_s=2.0,
         outcomes={"acquired": 400},

@@ -55,6 +55,12 @@ class Comparison:
         if float(digits) != float(f"{judged:.{places}f}") and not small:
             self._differs(f"{where}: printed {printed}, judged {judged:g}")
 
+    def close(self, where: str, printed: float, judged: float, slack: float) -> None:
+        """A number as it is stored: the judge reads the same instants on a grid, so it may be off by `slack`."""
+        self.cells += 1
+        if abs(printed - judged) > max(slack, 1e-3 * abs(judged)):
+            self._differs(f"{where}: printed {printed:g}, judged {judged:g}")
+
     def counts(self, where: str, printed: str, judged: Sequence[Count]) -> None:
         """Every count of a text, in its order."""
         found = list(COUNT.finditer(printed))

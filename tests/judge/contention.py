@@ -1,11 +1,9 @@
-"""Reads a campaign of load, and holds what the first table of comparison.md says of contention against the events.
-
-Of the plans and the events alone, in plain loops: the hand-off is from the answer to a release until the answer to the
-next client's acquire, if that client had asked before. The wait in a fair queue is everybody else once, with the mean
-of what a grant keeps from the others.
+"""Reads campaigns of load, and holds what is printed of contention against the events: run by run, cell by cell, and in
+the first table of comparison.md. Of the plans and the events alone (`waits`).
 """
 
-import itertools
+import csv
+import io
 import json
 import math
 import re
@@ -18,78 +16,122 @@ from pyarrow import parquet
 
 from tests.judge.comparison import Comparison
 from tests.judge.page import tables_of
+from tests.judge.waits import waits
 
 _HEADING = "Under contention"
-_FRACTIONS = {"p50": 0.5, "p99": 0.99}
+_GRID_US = 0.2  # committed instants lie on a grid of 100 ns, and each time has two ends
+_MEDIANS = {
+    "overtaking_share",
+    "jain_index",
+    "clients_without_grant",
+    "longest_wait_us",
+}  # medians
+_T = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571}  # two-sided 95 % by degrees of freedom
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Of one run; None where so few operations do not tell."""
+    """Of one run."""
 
+    campaign: str
+    run_id: str
     system: str
-    hold_ms: float
-    hand_off_ms: float | None
-    by_fair: float | None
+    workload: Mapping[str, object]
+    measures: Mapping[str, float]
+
+    @property
+    def mode(self) -> bool:
+        """The cell of the first table: so many clients as the modes have, on one key, waiting as suits the system."""
+        label = str(self.workload.get("label") or "contended")
+        return self.workload["name"] == "contended" and label in ("contended", "contenders, 8 clients")
 
 
-def contended(folder: Path) -> list[Waiting]:
-    """Every run of the mode's own contended cell, of a folder that holds plans and events."""
+def waiting(folder: Path) -> list[Waiting]:
+    """Every run whose clients met at a key, of a folder that holds plans and events."""
     plans = [json.loads(path.read_text()) for path in sorted(folder.glob("*/plan.json"))]
-    mine = [plan for plan in plans if plan["workload"]["name"] == "contended" and not plan["workload"].get("label")]
-    return [_waiting(plan, parquet.read_table(folder / plan["run_id"] / "events.parquet").to_pylist()) for plan in mine]
+    return [
+        Waiting(
+            plan["campaign_id"],
+            plan["run_id"],
+            plan["system"],
+            plan["workload"],
+            waits(plan["workload"], parquet.read_table(folder / plan["run_id"] / "events.parquet").to_pylist()),
+        )
+        for plan in plans
+        if plan["workload"]["name"].startswith("contended")
+    ]
 
 
-def _waiting(plan: Mapping[str, object], events: Sequence[Mapping[str, int]]) -> Waiting:
-    workload = plan["workload"]
-    assert isinstance(workload, dict)
-    grants = sorted((one for one in events if one["outcome"] == "acquired"), key=lambda one: one["acquired_ns"])
-    hand_offs, waits = [], []
-    for before, after in itertools.pairwise(grants):
-        free = min(before["freed_ns"], after["acquired_ns"])
-        waits.append(max(0, free - after["intended_ns"]))
-        if after["client"] != before["client"] and after["started_ns"] <= free:
-            hand_offs.append(after["acquired_ns"] - before["freed_ns"])
-    kept = [one["freed_ns"] - one["acquired_ns"] for one in grants]
-    service = statistics.fmean(kept) + (statistics.fmean(hand_offs) if hand_offs else 0.0)
-    fair = (workload["clients"] - 1) * service - workload.get("think_ms", 0.0) * 1e6
-    median, tail = _percentile(hand_offs, "p50"), _percentile(waits, "p99")
-    return Waiting(
-        str(plan["system"]),
-        float(workload["hold_ms"]),
-        None if median is None else median / 1e6,
-        tail / fair if tail is not None and hand_offs and fair > 0.0 else None,
-    )
+def compare_runs(text: str, runs: Sequence[Waiting], seen: Comparison) -> None:
+    """A table of runs; `runs` are of one campaign or several, whose folders have the campaigns' names."""
+    rows = {row["run_id"]: row for row in csv.DictReader(io.StringIO(text))}
+    for run in runs:
+        row = rows.get(f"{run.campaign}/{run.run_id}") or rows[run.run_id]
+        if row["void_reason"]:
+            continue
+        for name, value in run.measures.items():
+            where = f"{row['run_id']}, {name}"
+            seen.same(f"{where}, is it told", bool(row[name]), True)
+            if row[name]:
+                slack = _GRID_US if name.endswith("_us") or "_us_" in name else 2.0 / len(runs)
+                seen.close(where, float(row[name]), value, slack)
 
 
-def _percentile(values: Sequence[int], name: str) -> float | None:
-    """The least value that so many do not exceed, where the largest of the sample exceeds the true one, with 97.5 %."""
-    fraction = _FRACTIONS[name]
-    needed = math.ceil(math.log(0.025) / math.log(fraction))
-    return sorted(values)[math.ceil(fraction * len(values)) - 1] if len(values) >= needed else None
+def compare_cells(text: str, runs: Sequence[Waiting], void: set[str], seen: Comparison) -> None:
+    """A table of cells: what several runs say together, and their interval where there are three campaigns."""
+    for row in csv.DictReader(io.StringIO(text)):
+        mine = [
+            one
+            for one in runs
+            if (one.system, one.workload.get("label") or one.workload["name"]) == (row["system"], row["workload"])
+            and f"{one.campaign}/{one.run_id}" not in void
+        ]
+        for name in sorted({name for one in mine for name in one.measures}):
+            where = f"{row['system']}, {row['workload']}, {name}"
+            values = [one.measures.get(name) for one in mine]
+            seen.same(f"{where}, is there a number", bool(row[name]), None not in values)
+            if row[name] and None not in values:
+                _pooled(where, name, row, mine, seen)
 
 
-def compare_contention(text: str, folder: Path, titles: Mapping[str, str], seen: Comparison) -> None:
+def _pooled(where: str, name: str, row: Mapping[str, str], runs: Sequence[Waiting], seen: Comparison) -> None:
+    for end, value in zip(("", "_low", "_high"), pooled(runs, name), strict=True):
+        seen.close(f"{where}{end}", float(row[f"{name}{end}"]), value, 2.0 * _GRID_US)
+
+
+def pooled(runs: Sequence[Waiting], name: str) -> tuple[float, float, float]:
+    """What the runs say together, and its bounds: of three campaigns or more a t interval of their mean logarithms, of
+    fewer, and of what has no logarithm, the median and the range."""
+    values = [one.measures[name] for one in runs]
+    campaigns = sorted({one.campaign for one in runs})
+    if name in _MEDIANS or min(values) <= 0.0 or len(campaigns) < 3:
+        return statistics.median(values), min(values), max(values)
+    means = [statistics.fmean(math.log(one.measures[name]) for one in runs if one.campaign == c) for c in campaigns]
+    half = _T[len(means) - 1] * statistics.stdev(means) / math.sqrt(len(means))
+    middle = statistics.fmean(means)
+    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
+
+
+def compare_contention(text: str, every: Sequence[Waiting], titles: Mapping[str, str], seen: Comparison) -> None:
     """The cells of comparison.md's first table that come from hand-offs."""
     header, rows = next((header, rows) for _, header, rows in tables_of(text) if header[0] == "")
     place = next(number for number, row in enumerate(rows) if row[0].startswith(_HEADING))
-    every = contended(folder)
     for title, cell in zip(header[1:], rows[place + 1][1:], strict=True):
         system = titles[max((one for one in titles if title.startswith(one)), key=len)]
-        runs = [one for one in every if one.system == system]
+        runs = [one for one in every if one.system == system and one.mode]
         _cell(f"{_HEADING}, {title}", cell.replace("\u00a0", " ").strip("* "), runs, seen)
 
 
 def _cell(where: str, cell: str, runs: Sequence[Waiting], seen: Comparison) -> None:
-    """Of fewer than six runs: their median. All or nothing, since those that carry a percentile are the fast ones."""
-    hand_offs = [one.hand_off_ms for one in runs]
-    ratios = [one.by_fair for one in runs]
+    """All or nothing, since those runs that carry a percentile are the fast ones."""
+    hand_offs = [one.measures.get("hand_off_us_p50") for one in runs]
+    ratios = [one.measures.get("wait_by_fair_p99") for one in runs]
     told = re.match(r"([−\d.,]+); (?:([\d.,]+) × a fair queue|a fair queue: .+), held ([\d.]+) ms", cell)
     seen.same(f"{where}, is there a hand-off", told is not None, bool(runs) and None not in hand_offs)
     if told is None:
         return
-    seen.near(f"{where}, hand-off", told.group(1), statistics.median(one for one in hand_offs if one is not None))
+    seen.near(f"{where}, hand-off", told.group(1), pooled(runs, "hand_off_us_p50")[0] / 1e3)
     seen.same(f"{where}, is there a ratio", told.group(2) is not None, None not in ratios)
     if told.group(2) is not None:
-        seen.near(f"{where}, by a fair queue", told.group(2), statistics.median(one for one in ratios if one))
-    seen.near(f"{where}, hold", told.group(3), runs[0].hold_ms)
+        seen.near(f"{where}, by a fair queue", told.group(2), pooled(runs, "wait_by_fair_p99")[0])
+    seen.near(f"{where}, hold", told.group(3), float(str(runs[0].workload["hold_ms"])))

@@ -16,7 +16,7 @@ from bench.report.documents.comparison import comparison_document
 from bench.report.writers.markdown import markdown
 from tests import campaigns
 from tests.judge.comparison import Comparison
-from tests.judge.contention import compare_contention
+from tests.judge.contention import compare_contention, waiting
 from tests.judge.renderings import TITLES
 
 # System -> grants in a run: of etcd's a median can be told, and no p99.
@@ -59,7 +59,7 @@ def rendered(folder: Path) -> str:
 
 def compared(text: str, folder: Path) -> Comparison:
     seen = Comparison()
-    compare_contention(text, folder, TITLES, seen)
+    compare_contention(text, waiting(folder), TITLES, seen)
     return seen
 
 

@@ -35,6 +35,15 @@ def test_every_way_is_in_the_table_with_its_lines_and_losses() -> None:
     assert "0 of 3,200" in text
 
 
+def test_a_crossing_point_that_limits_hide_is_not_told() -> None:
+    rows = [row("for-update", n, 490.0) for n in (2, 8)]
+    rows += [row("version", n, 400.0, wait="try", bounds=("generator",)) for n in (2, 8)]
+    text = markdown(Document("t", blocks_of(cells_of(rows))))
+    assert "crossing point not known: with 8 contenders the lesser number is only a limit (1 run)." in text
+    drawn = lock_or_no_lock(evidence(rows))
+    assert drawn.title == "Lock or no lock: the same job by every way"
+
+
 def test_a_loss_is_in_the_table_although_its_run_is_void() -> None:
     text = markdown(Document("t", blocks_of(cells_of([row("unguarded", 4, 300.0, lost=7)]))))
     assert "7 overwritten" in text

@@ -69,6 +69,15 @@ def alone(cells: Iterable[Cell], system: str) -> Cell | None:
     )
 
 
+def with_any_hold(cells: Iterable[Cell], like: Cell) -> tuple[Cell, ...]:
+    """Cells of the same system whose clients meet in the same way, however long each holds the lock."""
+    return tuple(cell for cell in cells if cell.system == like.system and _meeting(cell) == _meeting(like))
+
+
+def _meeting(cell: Cell) -> Mapping[str, object]:
+    return cell.workload.model_dump(exclude={"hold_ms", *_ALIKE_WITHOUT})
+
+
 def _lines(group: Sequence[Cell], along: str) -> Mapping[str, Mapping[object, Cell]]:
     """What varies along the parameter, by what stays: of ways to wait the system, else the system and its wait."""
     found: dict[str, dict[object, Cell]] = {}

@@ -1,8 +1,9 @@
 """The verdicts on the claims as a document."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.analysis.evidence import Evidence
+from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.verdicts import Verdict
 from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
 from bench.report.model import Block, Column, Document, Fit, Look, Paragraph, Table, Text
@@ -25,11 +26,15 @@ def claims_document(evidence: Evidence) -> Document:
 def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The verdicts that the campaign gave, and the claims that it says nothing about."""
     rows, missing = verdict_rows(evidence), untested(evidence)
-    lab = f", hazard campaign {evidence.hazards.campaign.campaign_id}" if evidence.hazards is not None else ""
+    others: Mapping[str, Evidence | HazardEvidence | None] = {
+        "under contention": evidence.contention,
+        "hazard campaign": evidence.hazards,
+    }
+    beside = "".join(f", {kind} {one.campaign.campaign_id}" for kind, one in others.items() if one is not None)
     blocks: tuple[Block, ...] = (
         Paragraph(
-            f"Campaign {evidence.campaign.campaign_id}{lab}. Latencies are p50 to p99 of an uncontended acquire; rates "
-            f"are pairs of acquire and release. Verdicts: {tally(rows)}."
+            f"Campaign {evidence.campaign.campaign_id}{beside}. Latencies are p50 to p99 of an uncontended acquire; "
+            f"rates are pairs of acquire and release. Verdicts: {tally(rows)}."
         ),
         claims_table(rows),
     )

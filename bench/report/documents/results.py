@@ -9,12 +9,21 @@ from bench.report.documents.comparison import comparison_blocks, comparison_docu
 from bench.report.documents.hazards import hazard_blocks, verdict_blocks
 from bench.report.figures import hazard_drawings, load_drawings
 from bench.report.limits import limits
-from bench.report.model import Block, Bullets, Document, Figure, Heading, Picture
+from bench.report.model import Block, Bullets, Document, Figure, Heading, Paragraph, Picture
 
 
-def page_document(evidence: Evidence, drawings: Sequence[Picture], under_faults: Sequence[Picture] = ()) -> Document:
-    """The comparison with its figures and the verdicts; `under_faults` are the drawings of a hazard campaign."""
+def page_document(
+    evidence: Evidence,
+    drawings: Sequence[Picture],
+    under_faults: Sequence[Picture] = (),
+    of_waiting: Sequence[Picture] = (),
+) -> Document:
+    """The comparison with its figures and the verdicts; the other drawings are of a hazard campaign, and of campaigns
+    about waiting that were measured apart.
+    """
     inserted: list[Block] = [Figure(drawing) for drawing in drawings if drawing.runs]
+    if of_waiting:
+        inserted += [Heading("Under contention"), *(Figure(drawing) for drawing in of_waiting)]
     if evidence.hazards is not None:
         inserted += [Heading("Under faults"), *verdict_blocks(evidence.hazards)]
         inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
@@ -27,6 +36,11 @@ def results_document(evidence: Evidence, folder: str) -> Document:
     """Comparison, figures, verdicts and limits; `folder` is the path from the page to the figures' folder."""
     blocks: list[Block] = [*comparison_blocks(evidence), Heading("Figures")]
     blocks += [Figure(drawing, folder) for drawing in load_drawings(evidence)]
+    if evidence.contention is not None:
+        blocks += [
+            Heading("Under contention"),
+            Paragraph("Waiting has a page of its own: `docs/contention.md`."),
+        ]
     if evidence.hazards is not None:
         under_faults = hazard_drawings(evidence.hazards, evidence.claims)
         blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, under_faults, folder)]

@@ -221,9 +221,9 @@ def _emulated(line: WayLine) -> bool:
 def _title(updates: Sequence[WayLine], found: Sequence[Crossing]) -> str:
     if not updates:
         return "Lock or no lock"
-    if not found:
-        return "Lock or no lock: the same job by every way"
     crossed = [one for one in found if one.clients is not None]
+    if not found or (not crossed and any(one.hidden for one in found)):
+        return "Lock or no lock: the same job by every way"
     if not crossed:
         return f"Optimism kept up with FOR UPDATE, up to {max(one.up_to for one in found)} contenders"
     latest = max(one.clients or 0.0 for one in crossed)

@@ -1,0 +1,105 @@
+"""What a run's events say of waiting, in plain loops: by the names of the columns that print it.
+
+The hand-off is from the answer to a release until the answer to the next client's acquire, if that client had asked
+before. The wait in a fair queue is everybody else once, with the mean of what a grant keeps from the others; where
+requests arrive at instants of their own, it is that of these arrivals one after the other. A grant overtakes if some
+request older than a whole grant still waits. Times in µs.
+"""
+
+import bisect
+import itertools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+Events = Sequence[Mapping[str, int]]  # outcome is a word
+_FRACTIONS = {"p50": 0.5, "p99": 0.99}
+
+
+def waits(workload: Mapping[str, object], events: Events) -> dict[str, float]:
+    """Of one run. Left out is what so few operations do not tell."""
+    grants = sorted((one for one in events if one["outcome"] == "acquired"), key=lambda one: one["acquired_ns"])
+    asks = [(one["started_ns"], one["acquired_ns"]) for one in events]  # of a refusal too: when it was answered
+    keys = sorted({one["key"] for one in grants})
+    clients = int(str(workload["clients"]))
+    starved = 0
+    if workload["keys"] == 1 and workload["name"] == "contended" and grants:
+        starved = clients - len({one["client"] for one in events})
+        until_ns = max(max(one["acquired_ns"], one["released_ns"]) for one in grants) + 1
+        asks += [(min(one["started_ns"] for one in grants) - 1, until_ns)] * starved
+    handed, queued, overtaking = [], [], 0
+    for key in keys:
+        mine = [one for one in grants if one["key"] == key]
+        of_key = [(one["started_ns"], one["acquired_ns"]) for one in events if one["key"] == key]
+        overtaking += _overtaking(mine, of_key + asks[len(events) :])
+        for before, after in itertools.pairwise(mine):
+            free = min(before["freed_ns"], after["acquired_ns"])
+            queued.append(max(0, free - after["intended_ns"]))
+            if after["client"] != before["client"] and after["started_ns"] <= free:
+                handed.append(after["acquired_ns"] - before["freed_ns"])
+    got = [sum(one["client"] == client for one in grants) for client in {one["client"] for one in grants}]
+    got += [0] * (clients - len(got))
+    lengths = [answered - started for started, answered in asks]
+    found = {
+        "overtaking_share": overtaking / len(grants),
+        "jain_index": sum(got) ** 2 / (clients * sum(one * one for one in got)),
+        "clients_without_grant": float(got.count(0)),
+        "longest_wait_us": max(lengths) / 1e3,
+        "wait_by_time_us": sum(one * one for one in lengths) / sum(lengths) / 1e3,
+    }
+    found |= {f"hand_off_us_{name}": value for name, value in _percentiles(handed).items()}
+    found |= {f"queue_wait_us_{name}": value for name, value in _percentiles(queued).items()}
+    if handed:
+        found["hand_off_us_mean"] = statistics.fmean(handed) / 1e3
+    if handed and len(keys) == 1:
+        refused = [one["intended_ns"] for one in events if one["outcome"] != "acquired"]
+        fair = _fair(workload, grants, refused, statistics.fmean(handed))
+        if fair is not None:
+            found["fair_wait_us_p99"] = fair / 1e3
+        if fair and "queue_wait_us_p99" in found:
+            found["wait_by_fair_p99"] = found["queue_wait_us_p99"] * 1e3 / fair
+    return found
+
+
+def _overtaking(grants: Events, asks: Sequence[tuple[int, int]]) -> int:
+    """How many grants went past a request that was older than the last grant before they were asked for."""
+    by_answer = sorted(asks, key=lambda one: one[1])
+    answered = [one[1] for one in by_answer]
+    # Of all that are answered at or after a place in that order: when the oldest was asked.
+    oldest = list(itertools.accumulate((one[0] for one in reversed(by_answer)), min))[::-1]
+    instants = [one["acquired_ns"] for one in grants]
+    count, place = 0, 0
+    for grant in grants:
+        while place < len(answered) and answered[place] <= grant["acquired_ns"]:
+            place += 1
+        earlier = bisect.bisect_right(instants, grant["started_ns"])
+        count += earlier > 0 and place < len(oldest) and oldest[place] < instants[earlier - 1]
+    return count
+
+
+def _fair(
+    workload: Mapping[str, object], grants: Events, refused_ns: Sequence[int], hand_off_ns: float
+) -> float | None:
+    """The 99th percentile of the wait in a fair queue, in ns; without arrivals of their own all wait alike."""
+    service = statistics.fmean(one["freed_ns"] - one["acquired_ns"] for one in grants) + hand_off_ns
+    if workload["name"] == "contended":
+        thinks = float(str(workload.get("think_ms", 0.0))) * 1e6
+        return max(0.0, (int(str(workload["clients"])) - 1) * service - thinks)
+    arrivals = sorted([*(one["intended_ns"] for one in grants), *refused_ns])
+    wait = max(0.0, grants[0]["acquired_ns"] - grants[0]["intended_ns"] - hand_off_ns)
+    every = [wait]
+    for before, after in itertools.pairwise(arrivals):
+        wait = max(0.0, wait + service - (after - before))
+        every.append(wait)
+    found = _percentiles(every).get("p99")
+    return None if found is None else found * 1e3
+
+
+def _percentiles(values: Sequence[float]) -> dict[str, float]:
+    """The least value that so many do not exceed, where the largest of the sample exceeds the true one, with 97.5 %."""
+    ordered = sorted(values)
+    return {
+        name: ordered[math.ceil(fraction * len(ordered)) - 1] / 1e3
+        for name, fraction in _FRACTIONS.items()
+        if len(ordered) >= math.ceil(math.log(0.025) / math.log(fraction))
+    }
