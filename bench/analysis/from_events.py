@@ -17,13 +17,20 @@ _STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p9
 FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS, *CONTENTION)  # names of metrics
 
 
-def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
-    """By the names of metrics. Left out is what does not apply, or what so few operations do not tell."""
+def from_events(
+    plan: RunPlan, events: RunEvents, whole: RunEvents | None = None, window_ns: tuple[int, int] | None = None
+) -> dict[str, float]:
+    """By the names of metrics. Left out is what does not apply, or what so few operations do not tell.
+
+    `whole`: with the operations around the window, whose instants are then needed. Without them nothing is said of
+    waiting: between two recorded grants there may have been others.
+    """
     found: dict[str, float] = {}
     # Without shared keys none has ever had another client; a job does not say when it held something.
     if plan.workload.keys and plan.workload.name not in JOBS:
         found |= _handing(events.holds)
-        found |= contention(plan.workload, events)
+        if whole is not None and window_ns is not None:
+            found |= contention(plan.workload, whole, window_ns)
     for name, fraction in _STALLS.items():
         if carries(len(events.latency_ns), fraction):
             found[name] = float(stalls(events.intended_ns, events.latency_ns, fraction))

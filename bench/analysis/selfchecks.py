@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.analysis.check_parts import CLAIM_LATENCY, by_outcome, check_of, is_alone, quantile_us
 from bench.analysis.contention.availability import availability, over_time
 from bench.analysis.from_events import from_events
-from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
+from bench.analysis.holds import RunEvents, overlaps, read_events, read_whole, token_regressions, waited
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.analysis.runs import WHICH_MEMBER
@@ -45,7 +45,7 @@ def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     events = read_events(events_path)
     return Checked(
         checks=self_checks(plan, measured, events),
-        from_events=from_events(plan, events),
+        from_events=from_events(plan, events, read_whole(events_path), measured.window_ns),
         availability=dict(availability(plan.workload, measured.faults, events)),
         over_time=over_time(measured.faults, events),
     )

@@ -83,6 +83,11 @@ class LoadProcess:
         self.entries = entries
         self.window = Window()
         self.recorders = {entry.name: Recorder(keep_rows=settings.record_into is not None) for entry in entries}
+        # Of keys that clients share: what began before the window or after it. Who had a key before whom, only all of
+        # its grants together say: where a queue is unfair, an old request is granted late in the window.
+        does = settings.workload
+        shared = settings.record_into is not None and does.shared_keys > 0 and does.name not in JOBS
+        self._around = Recorder(keep_rows=True) if shared else None
         self.prepared = Event()
         self.schedule: Schedule = ClosedLoop()
         self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
@@ -96,7 +101,6 @@ class LoadProcess:
         self._on_done = on_done
         self._workers = workers or (self._node,)
         self._window_known = Event()
-        does = settings.workload
         self._hot_shares = zipf_shares(does.shared_keys, does.zipf_exponent) if self._is_hot_cold else []
         self._endpoints: dict[str, Endpoint] = {}
         self._lag = LatencyHistogram()
@@ -217,6 +221,11 @@ class LoadProcess:
         self.in_flight -= 1
         if self._closing and not self.in_flight:
             self._drained.set()
+
+    def keep_around(self, row: tuple[int, ...]) -> None:
+        """An operation that is not counted. What ended before the window opened is not kept."""
+        if self._around is not None and monotonic_ns() >= self.window.opens_ns:
+            self._around.record(*row)
 
     def note_answer(self) -> None:
         """The system answered something other than a failure."""
@@ -346,12 +355,18 @@ class LoadProcess:
         folder = self.settings.record_into
         if folder is not None:
             (folder / self._rows_file).write_bytes(recorder.packed_rows)
+            if self._around is not None:
+                (folder / self._around_file).write_bytes(self._around.packed_rows)
             if self.climb is not None:
                 (folder / self._climb_file).write_bytes(self.climb.recorder.packed_rows)
 
     @property
     def _rows_file(self) -> str:
         return f"rows-{self.index}.bin"
+
+    @property
+    def _around_file(self) -> str:
+        return f"around-{self.index}.bin"
 
     @property
     def _climb_file(self) -> str:
@@ -380,7 +395,9 @@ class LoadProcess:
             "machine": self._machine,
             "started_at": self._started_at,
             "observations": dict(self._observations),
+            "window_ns": [self.window.opens_ns, self.window.closes_ns],
             "rows": self._rows_file,
+            "around": None if self._around is None else self._around_file,
             "climb_rows": None if climb is None else self._climb_file,
             "climb_began_ns": None if climb is None else climb.begins_ns,
         }

@@ -83,6 +83,8 @@ def run_load(
             rows, climbs = _rows(Path(name), result)
             jobs = _jobs(plan, Path(name), result["processes"], supervisor) if plan.workload.name in JOBS else None
             write_events(folder.events_path, rows)
+            if result["around"]:
+                write_events(folder.around_path, read_rows([Path(name) / part for part in result["around"]]))
     except OSError as refused:
         raise LoadFailed(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
@@ -99,6 +101,7 @@ def run_load(
     return Measured(
         started_at=result["started_at"],
         window_s=plan.workload.measure_s,
+        window_ns=tuple(result["window_ns"]),
         histograms={phase: histogram.encode() for phase, histogram in sorted(histograms.items())},
         counts=dict(sorted(counts.items())),
         aborted=result["aborted"],

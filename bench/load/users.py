@@ -139,20 +139,25 @@ class LockUser(User):
         self._note(answer)
         if freed is not None:
             self._note(freed)
-        if recorder is not None and not process.sealed:
-            intended_ns = started_ns if due_ns is None else due_ns
-            recorder.record(
-                self._number,
-                index,
-                intended_ns,
-                started_ns,
-                answered_ns,
-                released_ns,
-                freed_ns,
-                CODES[Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome],
-                NOTHING_HELD if freed is None else CODES[freed.outcome],
-                NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
-            )
+        if process.sealed:
+            return
+        intended_ns = started_ns if due_ns is None else due_ns
+        row = (
+            self._number,
+            index,
+            intended_ns,
+            started_ns,
+            answered_ns,
+            released_ns,
+            freed_ns,
+            CODES[Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome],
+            NOTHING_HELD if freed is None else CODES[freed.outcome],
+            NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
+        )
+        if recorder is None:
+            process.keep_around(row)
+        else:
+            recorder.record(*row)
             self._show(recorder, ACQUIRE_NAMES, answer, answered_ns - intended_ns)
             if freed is not None:
                 self._show(recorder, RELEASE_NAMES, freed, freed_ns - released_ns)

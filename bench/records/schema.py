@@ -45,6 +45,10 @@ EVENT_COLUMNS = (
 # Columns that came later: older records lack them. `freed_ns` is when the release was answered, 0 where nothing was
 # held.
 ADDED_COLUMNS = ("freed_ns",)
+# Rows of the same form, in a file of their own: operations that began before the window or after it, and ended within
+# it or while those of the window still did. They are in no count and in no latency, but without them nobody can say who
+# had a key before whom.
+AROUND_FILE = "around.parquet"
 
 
 class _Record(BaseModel):
@@ -195,6 +199,8 @@ class Measured(_Record):
     schema_version: int = SCHEMA_VERSION
     started_at: str
     window_s: float
+    # First and last instant (ns of CLOCK_MONOTONIC) at which the windows of all load processes were open; None: older.
+    window_ns: tuple[int, int] | None = None
     histograms: dict[str, str]
     counts: dict[str, int]
     aborted: int  # operations cut off by the end of the run: neither success nor failure, in no histogram

@@ -11,7 +11,7 @@ import pytest
 
 from bench.analysis.contention.fair_queue import closed_wait_ns
 from bench.analysis.contention.measures import contention
-from bench.analysis.holds import read_events
+from bench.analysis.holds import read_whole
 from tests.load.runs import Ran, run
 
 HOLD_MS = 10.0
@@ -19,7 +19,10 @@ CLOSED: dict[str, Any] = {"name": "contended", "clients": 8, "keys": 1, "hold_ms
 
 
 def measures(ran: Ran) -> Mapping[str, float]:
-    return contention(ran.plan.workload, read_events(ran.folder.events_path))
+    events = read_whole(ran.folder.events_path)
+    assert events is not None
+    assert ran.measured.window_ns is not None
+    return contention(ran.plan.workload, events, ran.measured.window_ns)
 
 
 @pytest.mark.measures
