@@ -148,7 +148,11 @@ class Behaviour(BaseModel):
     ] = 0
     pool: Annotated[  # 0: each client has its own connection
         int,
-        Field(ge=0, le=CLIENTS_PER_PROCESS_AT_MOST, description="contended: connections shared by all clients of a process"),
+        Field(
+            ge=0,
+            le=CLIENTS_PER_PROCESS_AT_MOST,
+            description="contended: connections shared by all clients of a process",
+        ),
         Parameter("pool", "4", "pool of {}", of=(CONTENDED,), zero="one for each client"),
     ] = 0
     zipf_exponent: Annotated[

@@ -30,9 +30,12 @@ _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
-    """Of a run whose clients share keys. Left out is what older records lack, or what so few operations do not tell."""
+    """Of a run whose clients share keys, without the events of strangers.
+
+    Left out is what older records lack, or what so few operations do not tell.
+    """
     if workload.keys == 1 and not workload.open_loop:
-        events = with_starved(events, workload.clients)
+        events = with_starved(events, workload.meeting_clients)
     all_queues = list(queues(events))
     if not all_queues:
         return {}
@@ -53,7 +56,7 @@ def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
 def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]) -> dict[str, float]:
     overtaking = np.concatenate([overtook(queue) for queue in all_queues])
     granted = np.unique(events.holds.client, return_counts=True)[1]  # numbers of clients have gaps between processes
-    grants = np.append(granted, np.zeros(max(0, workload.clients - len(granted)), dtype=np.int64))
+    grants = np.append(granted, np.zeros(max(0, workload.meeting_clients - len(granted)), dtype=np.int64))
     holds, refused = events.holds, events.refused
     waits_ns = np.concatenate((holds.acquired_ns - holds.started_ns, refused.answered_ns - refused.started_ns))
     found: dict[str, float | None] = {
@@ -75,7 +78,7 @@ def _fair_queue(workload: Workload, events: RunEvents, queue: Queue, hand_off_ns
         first_ns = queue.acquired_ns[0] - queue.intended_ns[0] - hand_off_ns
         waits_ns = replayed_waits_ns(arrivals_ns, service_ns, max(0.0, float(first_ns)))
         return found | _quantiles("fair_wait_us", waits_ns, mean=True)
-    wait_us = closed_wait_ns(workload.clients, service_ns, workload.think_ms * 1e6) / 1e3
+    wait_us = closed_wait_ns(workload.meeting_clients, service_ns, workload.think_ms * 1e6) / 1e3
     return found | {"fair_wait_us_mean": wait_us, "fair_wait_us_p99": wait_us}
 
 
