@@ -186,8 +186,8 @@ class Cell:
     @property
     def _stalled(self) -> Mapping[str, str]:
         """The percentiles that rest on fewer than three separate stalls in some run, and on how many."""
-        behind = {f"stalls_{one}": (f"acquire_us_{one}", f"response_us_{one}") for one in STALLS}
-        behind[STRANGERS_STALLS] = ("stranger_acquire_us_p99",)
+        behind: dict[str, tuple[str, ...]] = {STRANGERS_STALLS: ("stranger_acquire_us_p99",)}
+        behind |= {f"stalls_{one}": (f"acquire_us_{one}", f"response_us_{one}") for one in STALLS}
         found: dict[str, str] = {}
         for name, resting in behind.items():
             counts = [count for run in self.used if (count := run.metrics.get(name)) is not None]

@@ -32,13 +32,14 @@ def rows(ran: Ran) -> tuple[pd.DataFrame, pd.DataFrame]:
 @pytest.mark.parametrize("pool", [0, 2])
 def test_a_run_on_redis_has_both_populations(tmp_path: Path, pool: int) -> None:
     with own_redis(tmp_path) as (endpoint, _):
-        asked = plan_of("redis", **CROWD, pool=pool, wait="poll-5ms-j20", measure_s=2.0)
+        crowd = {**CROWD, "clients": 12, "think_ms": 5.0}  # who pauses lets others have the key
+        asked = plan_of("redis", **crowd, pool=pool, wait="poll-5ms-j20", measure_s=2.0)
         ran = carry_out(asked, tmp_path, attached(endpoint))
         opened = redis.Redis(*endpoint.addresses[0]).info("stats")["total_connections_received"]
     broken = {name: check.observed for name, check in ran.checks.items() if not check.passed}
     assert not broken.keys() - _OF_THE_MACHINE, broken  # other tests are at work beside
     meeting, beside = rows(ran)
-    assert (meeting["client"].nunique(), beside["client"].nunique()) == (8, 8)
+    assert (meeting["client"].nunique(), beside["client"].nunique()) == (4, 8)
     assert beside.groupby("key")["client"].nunique().to_dict() == dict.fromkeys(range(1, 9), 1), "a key of their own"
     held_ms = (meeting["released_ns"] - meeting["acquired_ns"])[meeting["outcome"] == "acquired"] / 1e6
     assert held_ms.min() >= 5.0
@@ -50,10 +51,10 @@ def test_a_run_on_redis_has_both_populations(tmp_path: Path, pool: int) -> None:
     told = from_events(ran.plan, read_events(ran.folder.events_path))
     assert told["clients_without_grant"] == 0.0
     if pool:
-        assert opened < 16, "they share connections"
+        assert opened < 12, "they share connections"
         assert median_ms(ran, STRANGERS) > 5.0, "and wait for those who hold the lock, or wait for it"
     else:
-        assert opened >= 16
+        assert opened >= 12
         assert median_ms(ran, STRANGERS) < 0.5 * median_ms(ran), "they wait for nobody"
 
 
