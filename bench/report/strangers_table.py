@@ -91,7 +91,7 @@ _COLUMNS: Sequence[Column[_Line]] = (
     system_column(lambda line: line.row),
     Column("Meeting clients", lambda line: str(line.cell.workload.meeting_clients), fit=Fit(header="Meet", width=5)),
     Column("Strangers", lambda line: str(line.cell.workload.strangers)),
-    Column("Connections", _connections, fit=Fit(width=10)),
+    Column("Connections", _connections, fit=Fit(width=11)),
     Column("Hold", lambda line: f"{line.cell.workload.hold_ms:g}", unit="ms"),
     Column("Wait", lambda line: line.cell.workload.wait),
     _ms("Strangers' acquire p50", "stranger_acquire_us_p50"),
