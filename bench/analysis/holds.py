@@ -78,6 +78,7 @@ class Refused:
     started_ns: Column = field(default_factory=_none)
     answered_ns: Column = field(default_factory=_none)
     outcome: npt.NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))  # empty: nobody asks
+    client: Column = field(default_factory=_none)  # empty likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,10 @@ def _events(table: pa.Table, path: Path) -> RunEvents:
 
 
 def _refused(table: pa.Table) -> Refused:
-    key, intended_ns, started_ns, answered_ns = _columns(table, ["key", "intended_ns", "started_ns", "acquired_ns"])
+    names = ["key", "intended_ns", "started_ns", "acquired_ns", "client"]
+    key, intended_ns, started_ns, answered_ns, client = _columns(table, names)
     outcome = np.array(table["outcome"].cast("string").to_pylist(), dtype=np.str_)
-    return Refused(key, intended_ns, started_ns, answered_ns, outcome)
+    return Refused(key, intended_ns, started_ns, answered_ns, outcome, client)
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 CAUSE_WORDS = 8  # at most, so that the systems that it concerns fit beside it
 OUTCOMES = "Acquires without a lock are not in percentiles; raise the timeout"
+STRANGERS_OUTCOMES = "Strangers got no lock in time; raise the timeout"
 SMALL_SAMPLE = "Too few operations for a percentile; measure longer"
 FAILED = "Runs were left out"
 DRIFT = "Runs show a trend; warm servers longer"

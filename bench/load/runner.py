@@ -270,7 +270,7 @@ def _rows(folder: Path, result: Mapping[str, Any]) -> tuple[Rows, Sequence[tuple
 def _histograms(plan: RunPlan, rows: Rows, result: Mapping[str, Any]) -> dict[str, LatencyHistogram]:
     gap, gaps = generator_gaps(rows, plan.workload.open_loop)
     lag = LatencyHistogram({int(edge): count for edge, count in result["lag"].items()})
-    return {**phases_of(rows), gap: gaps, LAG: lag}
+    return {**phases_of(rows, plan.workload.strangers_from), gap: gaps, LAG: lag}
 
 
 def _ladder(

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bench.records.workload import Workload
 
 SCHEMA_VERSION = 1
+STRANGERS = "stranger_"  # begins the name of each phase of theirs in `Measured`
 
 # One row an operation in events.parquet; instants in nanoseconds of CLOCK_MONOTONIC (one clock for all processes of a
 # machine). `acquired_ns` is when the acquire was answered, whatever the answer; `released_ns` is when the release was
@@ -193,6 +194,7 @@ class Measured(_Record):
     `acquire` (started to answered), `response` (intended to answered), `hold`, `release`; plus `loop_lag/all` and the
     generator's own time between two operations of a client: `think/all` in a closed loop (end of one to the start of
     the next), `wake/all` in an open one (from when an arrival was due and its client free, to its start).
+    Operations of strangers are in phases of their own, `stranger_acquire` and so on, and in `think/all` as all are.
     `counts` maps the same names to the number of operations; the two agree, and a check says so.
     """
 

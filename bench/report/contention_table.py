@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
-from bench.analysis.contention.sweeps import is_about_waiting
+from bench.analysis.contention.sweeps import meets_at_keys
 from bench.analysis.intervals import Estimate
 from bench.records.workload import UNCONTENDED
 from bench.report import formats
@@ -40,7 +40,7 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
     Jobs, and runs with a fault, have tables of their own: what waiting costs is neither's cost.
     """
-    shared = [row for row in cell_rows(comparison) if is_about_waiting(row.cell.workload)]
+    shared = [row for row in cell_rows(comparison) if meets_at_keys(row.cell.workload)]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]

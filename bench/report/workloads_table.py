@@ -43,7 +43,7 @@ def _latency(quantile: str) -> Callable[[CellRow], Text]:
 
 def clients_words(workload: Workload) -> str:
     """What the clients did."""
-    clients = formats.counted([workload.clients], "client")
+    clients = formats.counted([workload.meeting_clients], "client")
     if workload.step_s:
         clients = f"up to {clients}"
     keys = "own keys" if not workload.keys else formats.counted([workload.keys], "key")
@@ -57,6 +57,10 @@ def clients_words(workload: Workload) -> str:
     if workload.think_ms:
         parts.append(f"think {workload.think_ms:g} ms ({workload.thinking})")
     parts.append(f"wait {workload.wait}")
+    if workload.strangers:
+        parts.append(formats.counted([workload.strangers], "stranger"))
+    if workload.pool:
+        parts.append(f"pool of {formats.counted([workload.pool], 'connection')}")
     if workload.has_fault:
         parts.append(fault_words(workload))
     if workload.label:

@@ -9,7 +9,7 @@ from bench.analysis.cells import NOT_RECORDED, Absent, Cell, cell_frame, cells_o
 from bench.analysis.curves import curve
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate
-from bench.analysis.metrics import METRICS, OF_JOBS
+from bench.analysis.metrics import METRICS, OF_JOBS, OF_STRANGERS
 from bench.analysis.notes import DRIFT, TWO_MODES
 from bench.analysis.runs import RunRow, run_rows
 from bench.records.histogram import LatencyHistogram
@@ -83,6 +83,8 @@ def test_a_value_without_a_logarithm_is_shown_with_its_range(tmp_path: Path, met
     found = with_metrics(cell(tmp_path), **{metric: [value, 4.0, 5.0, 6.0, 7.0, 8.0]})
     if metric in OF_JOBS:
         found = replace(found, workload=found.workload.model_copy(update={"name": UPDATE}))
+    if metric in OF_STRANGERS:
+        found = replace(found, workload=found.workload.model_copy(update={"strangers": 2}))
     estimate = found.value(metric)
     assert isinstance(estimate, Estimate)
     assert (estimate.low, estimate.has_confidence) == (value, False)

@@ -19,10 +19,7 @@ CLOSED: dict[str, Any] = {"name": "contended", "clients": 8, "keys": 1, "hold_ms
 
 
 def measures(ran: Ran) -> Mapping[str, float]:
-    events = read_whole(ran.folder.events_path)
-    assert events is not None
-    assert ran.measured.window_ns is not None
-    return contention(ran.plan.workload, events, ran.measured.window_ns)
+    return ran.from_events
 
 
 @pytest.mark.measures

@@ -32,10 +32,11 @@ _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 def contention(workload: Workload, events: RunEvents, window_ns: tuple[int, int] = EVER) -> Mapping[str, float]:
     """Of a run whose clients share keys: of the grants answered within the window, among all that overlap it.
 
-    `events` have those around the window too. Left out is what older records lack, or what so few do not tell.
+    `events` have those around the window too, and none of strangers. Left out is what older records lack, or what so
+    few do not tell.
     """
     if workload.keys == 1 and not workload.open_loop:
-        events = with_starved(events, workload.clients, window_ns)
+        events = with_starved(events, workload.meeting_clients, window_ns)
     all_queues = [queue for queue in queues(events, window_ns) if queue.counts.any()]
     if not all_queues:
         return {}
@@ -57,7 +58,7 @@ def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]
     overtaking = np.concatenate([overtook(queue)[queue.counts] for queue in all_queues])
     by_client = np.concatenate([queue.client[queue.counts] for queue in all_queues])
     granted = np.unique(by_client, return_counts=True)[1]  # numbers of clients have gaps between processes
-    grants = np.append(granted, np.zeros(max(0, workload.clients - len(granted)), dtype=np.int64))
+    grants = np.append(granted, np.zeros(max(0, workload.meeting_clients - len(granted)), dtype=np.int64))
     holds, refused = events.holds, events.refused
     waits_ns = np.concatenate((holds.acquired_ns - holds.started_ns, refused.answered_ns - refused.started_ns))
     found: dict[str, float | None] = {
@@ -83,7 +84,7 @@ def _fair_queue(
         first_ns = queue.acquired_ns[first] - queue.intended_ns[first] - hand_off_ns
         waits_ns = replayed_waits_ns(arrivals_ns[within], service_ns, max(0.0, float(first_ns)))
         return found | _quantiles("fair_wait_us", waits_ns, mean=True)
-    wait_us = closed_wait_ns(workload.clients, service_ns, workload.think_ms * 1e6) / 1e3
+    wait_us = closed_wait_ns(workload.meeting_clients, service_ns, workload.think_ms * 1e6) / 1e3
     return found | {"fair_wait_us_mean": wait_us, "fair_wait_us_p99": wait_us}
 
 
