@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from bench.analysis.contention.fair_queue import closed_wait_ns
-from bench.analysis.contention.measures import contention
-from bench.analysis.holds import read_whole
 from tests.load.runs import Ran, run
 
 HOLD_MS = 10.0

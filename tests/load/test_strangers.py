@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 import redis
 
-from bench.analysis.from_events import from_events
-from bench.analysis.holds import read_events
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import STRANGERS
 from tests.load.runs import Ran, carry_out, own_redis, plan_of, run
