@@ -185,16 +185,26 @@ class Cell:
 
     @property
     def _stalled(self) -> Mapping[str, str]:
-        """The percentiles that rest on fewer than three separate stalls in some run, and on how many."""
+        """The percentiles that rest on fewer than three separate stalls, and on how many."""
         behind: dict[str, tuple[str, ...]] = {STRANGERS_STALLS: ("stranger_acquire_us_p99",)}
         behind |= {f"stalls_{one}": (f"acquire_us_{one}", f"response_us_{one}") for one in STALLS}
         found: dict[str, str] = {}
         for name, resting in behind.items():
-            counts = [count for run in self.used if (count := run.metrics.get(name)) is not None]
-            if counts and min(counts) < STALLS_NEEDED:
-                stalls = f"{min(counts):.0f} stall{'' if min(counts) == 1 else 's'}"
-                found |= dict.fromkeys(resting, stalls)
+            count = self.stalls(name)
+            if count is not None and count < STALLS_NEEDED:
+                found |= dict.fromkeys(resting, f"{count} stall{'' if count == 1 else 's'}")
         return found
+
+    def stalls(self, metric: str = "stalls_p99") -> int | None:
+        """How many separate stalls carry a percentile: the fewest of any run; where clients share keys, of all runs.
+
+        Who waits for a key waits at the same time as others: the slow operations of one run overlap by nature, whatever
+        they waited for, and are a stall or two. So there the runs stand for each other's independence.
+        """
+        counts = [round(count) for run in self.used if (count := run.metrics.get(metric)) is not None]
+        if not counts:
+            return None
+        return sum(counts) if self.workload.keys else min(counts)
 
     @property
     def void_reason(self) -> str | None:

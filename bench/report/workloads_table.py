@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
+from bench.analysis.cells import STALLS_NEEDED, Cell
 from bench.records.workload import JOBS, Workload, parameters
 from bench.report import formats
 from bench.report.availability_table import fault_words
@@ -77,10 +77,10 @@ def _asked(row: CellRow) -> Text:
 
 
 def _of_the_load(cell: Cell) -> str:
-    stalls = cell.value("stalls_p99")
+    stalls = cell.stalls()
     details = list(_of_its_model(cell))
-    if not isinstance(stalls, Absent) and stalls.low >= STALLS_NEEDED:
-        details.append(f"p99 on {formats.counted([int(stalls.low)], 'stall')} or more")
+    if stalls is not None and stalls >= STALLS_NEEDED:
+        details.append(f"p99 on {formats.counted([stalls], 'stall')} {'in all' if cell.workload.keys else 'or more'}")
     return "; ".join(details) or formats.NOTHING
 
 

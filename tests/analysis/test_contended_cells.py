@@ -46,17 +46,28 @@ def with_metrics(cell: Cell, **values: float | list[float] | None) -> Cell:
 def test_a_percentile_on_fewer_than_three_stalls_is_not_printed(
     tmp_path: Path, stalls: float | None, told: str | None
 ) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=stalls).value("acquire_us_p99")
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=stalls).value("acquire_us_p99")
     assert (found.reason if isinstance(found, Absent) else None) == told
 
 
 def test_a_percentile_that_is_printed_says_how_many_stalls_carry_it(tmp_path: Path) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
     assert workloads_table._of_the_load(found) == "p99 on 4 stalls or more"
 
 
+@pytest.mark.parametrize(("runs", "told"), [(2, "n/a (2 stalls)"), (3, None), (6, None)])
+def test_where_clients_wait_for_each_other_the_stalls_of_all_runs_count(
+    tmp_path: Path, runs: int, told: str | None
+) -> None:
+    """Their waits overlap by nature: each run has one, and each run is independent of the others."""
+    found = with_metrics(cell(tmp_path, runs=runs), stalls_p99=1.0)
+    value = found.value("acquire_us_p99")
+    assert (value.reason if isinstance(value, Absent) else None) == told
+    assert workloads_table._of_the_load(found) == ("—" if told else f"p99 on {runs} stalls in all")
+
+
 def test_one_run_with_one_stall_is_enough_to_print_none(tmp_path: Path) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=[9.0, 9.0, 9.0, 9.0, 9.0, 1.0])
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=[9.0, 9.0, 9.0, 9.0, 9.0, 1.0])
     assert found.value("acquire_us_p99") == Absent("n/a (1 stall)")
     assert isinstance(found.value("acquire_us_p50"), Estimate)
 
