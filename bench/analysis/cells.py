@@ -26,7 +26,6 @@ from bench.records.schema import Severity
 from bench.records.workload import JOBS, Workload
 
 TOO_SMALL = "n/a (n too small)"
-TOO_SMALL_ALONE = "n/a (n too small without contention)"
 NOT_MEASURED = "not measured"
 NOT_RECORDED = "n/a (not recorded)"  # by a campaign of before these facts were kept
 STALLS = ("p99", "p999")
@@ -319,10 +318,19 @@ def amplification(contended: Cell, uncontended: Cell) -> Value:
     for cell in (contended, uncontended):
         value = cell.value("acquire_us_p99")
         if isinstance(value, Absent):
-            of_other = value.reason == TOO_SMALL and cell is uncontended
-            return Absent(TOO_SMALL_ALONE if of_other else value.reason)
+            return Absent(_without_contention(value.reason) if cell is uncontended else value.reason)
         sides.append(cell.by_campaign("acquire_us_p99"))
+        if min(map(min, sides[-1])) <= 0.0:
+            return Absent("n/a (0 has no ratio)")
+    if contended.latency_bounds and uncontended.latency_bounds:
+        return Absent("n/a (limits on both sides)")  # at most by at most: any ratio may lie behind it
     return ratio_of_campaigns(sides[0], sides[1])
+
+
+def _without_contention(reason: str) -> str:
+    """Why a ratio has no number, where the cell of a client alone is why."""
+    inner = reason.removesuffix(")")
+    return f"{inner} without contention{')' if inner != reason else ''}"
 
 
 def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:

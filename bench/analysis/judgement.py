@@ -7,6 +7,8 @@ from bench.analysis.break_even import BreakEven
 from bench.analysis.cells import Value
 from bench.analysis.claims import Claim
 
+EMULATED = "an emulator: its speed says nothing about the real service"
+
 
 class Verdict(StrEnum):
     """What became of a claim. The last one says that no experiment of the campaign is about it.

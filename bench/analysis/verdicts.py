@@ -10,7 +10,7 @@ from bench.analysis.claims import ALL_SYSTEMS, Claim
 from bench.analysis.contention.claims import judge_by_contention
 from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.judgement import Judgement, Verdict
+from bench.analysis.judgement import EMULATED, Judgement, Verdict
 from bench.analysis.speed_claims import LATENCY, RATE, US_PER, Finding, latency_finding, throughput_finding
 
 Judge = Callable[[Claim, Cell], Finding]
@@ -75,7 +75,7 @@ def _of_cell(claim: Claim, cell: Cell, find: Judge) -> Finding:
     if cell.void_reason is not None:
         return Finding(Verdict.NOT_TESTABLE, cell.void_reason)
     if cell.emulator:
-        return Finding(Verdict.NOT_TESTABLE, "an emulator: its speed says nothing about the real service")
+        return Finding(Verdict.NOT_TESTABLE, EMULATED)
     return find(claim, cell)
 
 

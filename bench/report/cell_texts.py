@@ -47,8 +47,21 @@ def estimate_text(value: Value, words: Callable[[Estimate], str], cell: Cell, ma
 
 def amplification_words(contended: Cell, alone: Cell | None) -> str:
     """How much worse than a fair queue the 99th percentile is, and than without contention: never the one alone."""
-    by_alone = Absent(NOT_MEASURED) if alone is None else amplification(contended, alone)
-    return f"{by_fair_words(contended)}; {_times(by_alone, 'uncontended')}; {held(contended)}"
+    by_alone = _named(NOT_MEASURED, "uncontended") if alone is None else _by_alone(contended, alone)
+    return f"{by_fair_words(contended)}; {by_alone}; {held(contended)}"
+
+
+def by_alone_words(value: Estimate, contended: Cell, alone: Cell) -> str:
+    """`amplification` of two cells, called a limit where something binds one of them."""
+    above, below = (cell.bounds_of("acquire_us_p99") for cell in (contended, alone))
+    return formats.times_value(value, binds=above, below=below)
+
+
+def _by_alone(contended: Cell, alone: Cell) -> str:
+    value = amplification(contended, alone)
+    if isinstance(value, Absent):
+        return _named(value.reason, "uncontended")
+    return f"{by_alone_words(value, contended, alone)} uncontended"
 
 
 def by_fair_words(contended: Cell, *, brief: bool = False) -> str:
@@ -64,8 +77,12 @@ def held(cell: Cell) -> str:
 
 def _times(value: Value, of: str) -> str:
     if isinstance(value, Absent):
-        return f"{of}: {value.reason.removeprefix('n/a (').removesuffix(')')}"
+        return _named(value.reason, of)
     return f"{formats.times_value(value)} {of}"
+
+
+def _named(reason: str, of: str) -> str:
+    return f"{of}: {reason.removeprefix('n/a (').removesuffix(')')}"
 
 
 def ms_text(cell: Cell, metric: str, marks: tuple[int, ...] = ()) -> Text:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
-from bench.analysis.contention.sweeps import meets_at_keys
+from bench.analysis.contention.sweeps import alone, meets_at_keys
 from bench.analysis.intervals import Estimate
-from bench.records.workload import UNCONTENDED
 from bench.report import formats
-from bench.report.cell_texts import estimate_text, ms_text, whole_text
+from bench.report.cell_texts import by_alone_words, estimate_text, ms_text, whole_text
 from bench.report.formats import NOTHING
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
 from bench.report.table_model import CellRow, Comparison, cell_rows, system_column
@@ -79,10 +78,11 @@ def _times(metric: str) -> Callable[[CellRow], Text]:
 
 
 def _by_uncontended(row: CellRow) -> Text:
-    alone = next((cell for cell in row.row.cells.values() if cell.workload.name == UNCONTENDED), None)
-    if alone is None or alone.workload.clients > 1:
+    single = alone(row.row.cells.values(), row.cell.system)
+    if single is None:
         return Text(NOTHING, measured=None)
-    return estimate_text(amplification(row.cell, alone), formats.times_value, row.cell)
+    ratio = amplification(row.cell, single)
+    return estimate_text(ratio, lambda value: by_alone_words(value, row.cell, single), row.cell)
 
 
 def _refused(row: CellRow) -> Text:

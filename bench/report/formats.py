@@ -97,10 +97,12 @@ def whole_value(value: Estimate) -> str:
     return with_range(value, whole)
 
 
-def times_value(value: Value, digits: int = 2, binds: Sequence[str] = ()) -> str:
-    """A ratio with its bounds; of what is only an upper bound it is one too."""
+def times_value(value: Value, digits: int = 2, binds: Sequence[str] = (), below: Sequence[str] = ()) -> str:
+    """A ratio with its bounds; of what is only an upper bound it is one too, and `below` makes it a lower bound."""
     if isinstance(value, Absent):
         return value.reason
+    if below:
+        return f"≥{NO_BREAK}{significant(value.low, digits)}{NO_BREAK}×"
     if binds:
         return f"≤{NO_BREAK}{significant(value.high, digits)}{NO_BREAK}×"
     low, high = significant(value.low, digits), significant(value.high, digits)

@@ -1,5 +1,7 @@
 """Figures of waiting: each shows what its sweep measured, with a gap where there is no number."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,12 @@ from bench.analysis.cells import Absent
 from bench.analysis.contention.hand_off_parts import hand_off_parts
 from bench.analysis.contention.sweeps import alone, is_swept, series, sweep, usual
 from bench.analysis.evidence import Evidence
-from bench.analysis.places import reference_campaign
-from bench.records.workload import CONTENDED
+from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.places import reference_campaign, reference_hazards
+from bench.records.workload import CONTENDED, CONTENDED_RATE
 from bench.report.documents.results import page_document
 from bench.report.export import write_evidence
-from bench.report.figures import contention_drawings
+from bench.report.figures import contention_drawings, hazard_drawings, load_drawings
 from bench.report.figures.contention import (
     CONTENTION,
     fairness,
@@ -115,6 +118,57 @@ def test_waits_at_a_rate_are_told_in_services(sweeps: Evidence) -> None:
     assert np.asarray(redis.get_xdata()) == pytest.approx([100.0 * rate * 0.0223 for rate in (15, 30)])
 
 
+def arriving(sweeps: Evidence, rates: Sequence[float] = (15.0, 30.0), **changed: object) -> Evidence:
+    """The same, with further arrivals at these rates, under other parameters."""
+    more = [
+        replace(
+            row,
+            run_id=f"{row.run_id}-more",
+            workload=row.workload.model_copy(update={**changed, "label": f"more {rate}"}),
+        )
+        for row in sweeps.rows
+        if row.workload.name == CONTENDED_RATE
+        for rate in [row.workload.rate_per_s]
+        if rate in rates
+    ]
+    return replace(sweeps, rows=(*sweeps.rows, *more))
+
+
+@pytest.mark.parametrize(
+    ("changed", "rates", "is_shown"),
+    [
+        ({"hold_ms": 40.0}, (15.0, 30.0), False),
+        ({"hold_ms": 40.0}, (30.0,), False),
+        ({"hold_ms": 10.0}, (15.0, 30.0), True),  # of equal sweeps that with the least hold
+        ({"wait": "backoff-7ms-80ms-full"}, (15.0, 30.0), False),
+        ({"wait": "backoff-7ms-80ms-full"}, (30.0,), False),
+    ],
+)
+def test_a_line_at_a_rate_has_one_hold_and_one_wait(
+    sweeps: Evidence, changed: Mapping[str, object], rates: Sequence[float], is_shown: bool
+) -> None:
+    evidence = arriving(sweeps, rates, **changed)
+    drawing = wait_by_utilisation(evidence)
+    for system in WAYS:
+        (line,) = [line for line in drawing.figure.axes[0].lines if line.get_color() == look(system).colour]
+        assert len(np.asarray(line.get_xdata())) == 2, system
+    behind = [row for row in evidence.rows if row.run_id in drawing.runs]
+    assert {row.run_id.endswith("-more") for row in behind} == {is_shown}
+    assert {f"held {row.workload.hold_ms:g} ms" in drawing.caption for row in behind} == {True}
+
+
+def test_rates_are_printed_as_they_were_asked_for(sweeps: Evidence) -> None:
+    odd = arriving(sweeps, (15.0,), rate_per_s=12.5)
+    assert "12.5 to 30 a second" in wait_by_utilisation(odd).caption
+
+
+def test_arrivals_at_a_single_rate_are_points(sweeps: Evidence) -> None:
+    single = replace(sweeps, rows=tuple(row for row in sweeps.rows if row.workload.rate_per_s != 15.0))
+    drawing = wait_by_utilisation(single)
+    assert drawing.runs
+    assert "key, 30 a second" in drawing.caption
+
+
 def test_a_hand_off_is_laid_out_in_what_is_known_of_it(sweeps: Evidence) -> None:
     drawing = where_hand_off_goes(sweeps)
     named = {text.split("\n")[0] + " " + text.split("\n")[1]: text for text in words(drawing) if text.count("\n") == 1}
@@ -165,3 +219,20 @@ def test_page_and_export_have_them(sweeps: Evidence, tmp_path: Path) -> None:
     assert shown == [draw.__name__ for draw in CONTENTION]
     files = {path.name for path in write_evidence(sweeps, tmp_path)}
     assert {f"{name}.{ending}" for name in shown for ending in ("svg", "pdf", "png")} <= files
+
+
+def test_figures_of_waiting_are_of_the_campaigns_about_it_alone(sweeps: Evidence) -> None:
+    """A campaign of load that records hand-offs could draw them too, under the same names."""
+    beside = replace(sweeps, contention=sweeps)
+    assert beside.contention is not None
+    of_load, of_waiting = load_drawings(beside), contention_drawings(beside.contention)
+    assert of_waiting
+    assert not {drawing.name for drawing in of_load} & {drawing.name for drawing in of_waiting}
+    assert {drawing.name for drawing in of_waiting} <= {drawing.name for drawing in load_drawings(sweeps)}
+
+
+def test_no_two_figures_of_an_export_share_a_name(sweeps: Evidence) -> None:
+    hazards = HazardEvidence.load(reference_hazards())
+    beside = replace(sweeps, contention=sweeps, hazards=hazards)
+    names = [one.name for one in (*load_drawings(beside), *contention_drawings(sweeps), *hazard_drawings(hazards))]
+    assert len(set(names)) == len(names)

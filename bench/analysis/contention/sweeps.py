@@ -21,10 +21,11 @@ def is_about_waiting(workload: Workload) -> bool:
     return meets_at_keys(workload) and not workload.strangers and not workload.pool
 
 
-def sweep(cells: Iterable[Cell], workload: str, along: str) -> Sequence[Cell]:
+def sweep(cells: Iterable[Cell], workload: str, along: str, least: int = 2) -> Sequence[Cell]:
     """The largest sweep along one parameter of a workload, over all systems; of equal ones that with the least hold.
 
-    Empty where that parameter has one value everywhere. Ways to wait are lines beside each other, unless they vary.
+    Empty where that parameter has fewer than `least` values everywhere. Ways to wait are lines beside each other,
+    unless they vary.
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -33,7 +34,7 @@ def sweep(cells: Iterable[Cell], workload: str, along: str) -> Sequence[Cell]:
             groups.setdefault(repr(rest), []).append(cell)
     found: Sequence[Cell] = ()
     for group in sorted(groups.values(), key=lambda group: group[0].workload.hold_ms):
-        varied = [one for line in _lines(group, along).values() if len(line) > 1 for one in line.values()]
+        varied = [one for line in _lines(group, along).values() if len(line) >= least for one in line.values()]
         if len(varied) > len(found):
             found = [cell for cell in group if any(cell is one for one in varied)]
     return found

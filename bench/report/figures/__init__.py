@@ -33,8 +33,12 @@ WHERE_MEASURED = (*CONTENTION, lock_or_no_lock, recovery_timeline)  # left out w
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
-    """Every figure of a campaign of load; of those that only some campaigns measure, what they measured."""
-    optional = [draw(evidence) for draw in WHERE_MEASURED]
+    """Every figure of a campaign of load; of those that only some campaigns measure, what they measured.
+
+    Where campaigns about waiting lie beside it, figures of waiting are theirs alone: each has its name once.
+    """
+    own = [draw for draw in WHERE_MEASURED if evidence.contention is None or draw not in CONTENTION]
+    optional = [draw(evidence) for draw in own]
     return [*(draw(evidence) for draw in ALL), *(drawing for drawing in optional if drawing.runs)]
 
 
