@@ -50,6 +50,17 @@ def test_a_percentile_on_fewer_than_three_stalls_is_not_printed(
     assert (found.reason if isinstance(found, Absent) else None) == told
 
 
+def test_a_percentile_of_strangers_rests_on_stalls_of_their_own(tmp_path: Path) -> None:
+    found = cell(tmp_path)
+    found = replace(found, workload=found.workload.model_copy(update={"strangers": 2}))
+    found = with_metrics(found, stranger_acquire_us_p99=900.0, stranger_acquire_us_p50=200.0, stalls_p99=1.0)
+    assert isinstance(found.value("stranger_acquire_us_p99"), Estimate)
+    found = with_metrics(found, stranger_stalls_p99=2.0, stalls_p99=9.0)
+    assert found.value("stranger_acquire_us_p99") == Absent("n/a (2 stalls)")
+    assert isinstance(found.value("stranger_acquire_us_p50"), Estimate)
+    assert isinstance(found.value("acquire_us_p99"), Estimate)
+
+
 def test_a_percentile_that_is_printed_says_how_many_stalls_carry_it(tmp_path: Path) -> None:
     found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
     assert workloads_table._of_the_load(found) == "p99 on 4 stalls or more"
