@@ -57,6 +57,28 @@ def add(folder: CampaignFolder, plan: RunPlan, found: dict[str, float], void: bo
     run.write(Checked(checks=checks, availability=found, over_time=timeline))
 
 
+def plan_with(system: str, fault: str, repetition: int = 1) -> RunPlan:
+    plan = campaigns.plans((system,), ("contended",), 1)[0]
+    workload = {"label": f"availability, {fault}", "fault": fault, "fault_after_s": 1.0, "fault_s": 2.0}
+    return plan.model_copy(
+        update={
+            "run_id": f"{system}-{fault}-{repetition:02d}",
+            "repetition": repetition,
+            "system": system,
+            "workload": plan.workload.model_copy(update=workload),
+        }
+    )
+
+
+def of_leaders(tmp_path: Path, found: list[dict[str, float]], systems: tuple[str, ...] = ("redis",)) -> Evidence:
+    """Runs in which the leader was killed, one after another on the systems."""
+    plans = [plan_with(systems[place % len(systems)], "leader-killed", place + 1) for place in range(len(found))]
+    folder = campaigns.start(tmp_path, plans)
+    for plan, one in zip(plans, found, strict=True):
+        add(folder, plan, one, void=False)
+    return Evidence.load(folder)
+
+
 @pytest.fixture
 def evidence(tmp_path: Path) -> Evidence:
     """Each of the cells with two runs, of which one system's are void; and one cell without a fault."""
@@ -127,6 +149,51 @@ def test_a_lock_that_nobody_got_again_has_lower_bounds(evidence: Evidence) -> No
     one = rows_of(evidence)["etcd", "majority-stopped"]
     assert one["Without a grant, s"] == "≥\u00a02.5 (no grant again)"
     assert one["Order"] == "n/a (no grant again)"
+
+
+@pytest.mark.parametrize(
+    ("runs", "without", "again"),
+    [
+        # By run: seconds without a grant, seconds after the fault's end, whether grants came again.
+        ([(9.0, 0.0, 0.0)], "≥ 9.0 (no grant again)", "no grant again"),  # the window closed during the fault
+        ([(9.0, 7.0, 0.0)], "≥ 9.0 (no grant again)", "≥ 7.0 (no grant again)"),
+        ([(9.0, 7.0, 0.0), (8.0, 6.0, 0.0)], "≥ 8.0 (no grant again)", "≥ 6.0 (no grant again)"),
+        ([(2.0, 0.0, 1.0), (2.2, 0.0, 1.0)], "2.1 [2.0–2.2]", "while in force"),
+        (
+            [(2.0, 0.0, 1.0), (2.2, 0.0, 1.0), (9.0, 0.0, 0.0)],
+            "≥ 2.2 [2.0–9.0] (no grant again in 1 of 3 runs)",
+            "while in force (no grant again in 1 of 3 runs)",
+        ),
+        (
+            [(2.0, 0.5, 1.0), (2.2, 0.7, 1.0), (9.0, 7.0, 0.0)],
+            "≥ 2.2 [2.0–9.0] (no grant again in 1 of 3 runs)",
+            "≥ 0.70 [0.50–7.0] (no grant again in 1 of 3 runs)",
+        ),
+    ],
+)
+def test_each_run_without_another_grant_is_counted(
+    tmp_path: Path, runs: list[tuple[float, float, float]], without: str, again: str
+) -> None:
+    names = ("without_grant_s", "grants_again_s", "grants_again")
+    evidence = of_leaders(tmp_path, [{**FOUND, **dict(zip(names, run, strict=True))} for run in runs])
+    one = rows_of(evidence)["redis", "leader-killed"]
+    assert one["Without a grant, s"] == without.replace("≥ ", "≥\u00a0")
+    assert one["Grants return after, s"] == again.replace("≥ ", "≥\u00a0")
+
+
+@pytest.mark.parametrize(
+    ("again", "title"),
+    [
+        ((1.0, 1.0), "Around a fault nobody gets the lock for 2.0 to 6.5 s, by system and fault"),
+        ((1.0, 0.0), "Around a fault nobody gets the lock for 2.0 to 6.5 s or longer, by system and fault"),
+        ((0.0, 1.0), "Around a fault nobody gets the lock for 2.0 s or longer, by system and fault"),
+        ((0.0, 0.0), "Around a fault nobody gets the lock for 2.0 s or longer, by system and fault"),
+    ],
+)
+def test_the_title_calls_a_lower_bound_one(tmp_path: Path, again: tuple[float, float], title: str) -> None:
+    found = [{**FOUND, "without_grant_s": 2.0, "grants_again": again[0]}]
+    found += [{**FOUND, "without_grant_s": 6.5, "grants_again": again[1]}]
+    assert recovery_timeline(of_leaders(tmp_path, found, ("redis", "zookeeper"))).title == title
 
 
 def test_a_cell_of_void_runs_says_why(evidence: Evidence) -> None:

@@ -56,6 +56,7 @@ class Striking:
                 window_opens_ns=window_opens_ns,
                 began_ns=self._began_ns,
                 ended_ns=one.ended_ns,
+                in_force_ns=max(window.began_ns for window in self._windows),
                 confirmed=one.confirmed,
             )
             for one in self._windows

@@ -23,7 +23,7 @@ from bench.report.figures.drawing import (
     write_caption,
     write_title,
 )
-from bench.report.formats import NO_BREAK, significant
+from bench.report.formats import NO_BREAK, low_to_high, significant
 from bench.report.style import MUTED, house_style, look
 
 _WIDTH_IN = 7.6
@@ -192,11 +192,19 @@ def _legend(figure: Figure, top: float) -> None:
 
 
 def _title(runs: Sequence[RunRow]) -> str:
-    lost = [run.availability["without_grant_s"] for run in runs if not run.void and run.availability]
-    if not lost:
+    found = [run.availability for run in runs if not run.void and run.availability]
+    if not found:
         return _TITLE
-    low, high = significant(min(lost)), significant(max(lost))
-    return f"Around a fault nobody gets the lock for {low} to {high} s, by system and fault"
+    # By length; where two are alike the one that went on is the longer.
+    lost = sorted((one["without_grant_s"], not one.get("grants_again", 1.0)) for one in found)
+    (low, _), (high, longest_went_on) = lost[0], lost[-1]
+    if not any(went_on for _, went_on in lost):
+        words = f"{low_to_high([low, high])} s"
+    elif longest_went_on and not lost[0][1]:
+        words = f"{low_to_high([low, high])} s or longer"
+    else:  # a run that went on may have become any length: nothing is known of the longest, or not even of the least
+        words = f"{significant(low)} s or longer"
+    return f"Around a fault nobody gets the lock for {words}, by system and fault"
 
 
 def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:
