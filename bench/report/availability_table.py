@@ -60,7 +60,9 @@ def _seconds(name: str) -> Callable[[CellRow], Text]:
         if not never or isinstance(value, Absent):
             return estimate_text(value, lambda one: formats.with_range(one, formats.significant), row.cell)
         # All of them: no more is known of any run than the least that was seen.
-        words = formats.significant(value.low) if never == value.runs else formats.with_range(value, formats.significant)
+        words = (
+            formats.significant(value.low) if never == value.runs else formats.with_range(value, formats.significant)
+        )
         return Text(f"≥{formats.NO_BREAK}{words} ({_never_words(never, value.runs)})", runs=row.cell.evidence)
 
     return text

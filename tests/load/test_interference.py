@@ -57,6 +57,21 @@ def failing_load(planted: Planted, folder: Path, end: BaseException) -> None:
         raise end
 
 
+def whole_load(
+    planted: Planted,
+    folder: Path,
+    opened_ms_ago: int | None = 0,
+    window_ms: int = 2_000,
+    ends_after_s: float = 10.0,
+) -> None:
+    """A load that ends well, at the latest when the fault has begun."""
+    with interfered(planted, folder):
+        if opened_ms_ago is not None:
+            opens_ns = monotonic_ns() - opened_ms_ago * MS
+            write_edges(folder, opens_ns, opens_ns + window_ms * MS)
+        planted.begun.wait(ends_after_s)
+
+
 def test_a_fault_begins_and_ends_at_its_instants_of_the_window(tmp_path: Path) -> None:
     planted, opens_ns = Planted(), monotonic_ns() + 50 * MS
     with interfered(planted, tmp_path) as done:
@@ -76,39 +91,32 @@ def test_no_fault_leaves_no_record(tmp_path: Path) -> None:
 
 
 def test_a_fault_that_cannot_be_brought_about_ends_the_run(tmp_path: Path) -> None:
-    planted = Planted(refuses="nobody held it")
-    with pytest.raises(LockbenchError, match="nobody held it"), interfered(planted, tmp_path):
-        write_edges(tmp_path, monotonic_ns(), monotonic_ns() + 1_000 * MS)
-        assert planted.begun.wait(10.0)
+    with pytest.raises(LockbenchError, match="nobody held it"):
+        whole_load(Planted(refuses="nobody held it"), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("opened_ms_ago", "load_ends"),
+    ("opened_ms_ago", "ends_after_s"),
     [
-        (0, True),  # the load ended before the fault was due
-        (5_000, False),  # whoever strikes was late, and the window had closed
-        (None, True),  # the load ended before it had a window
+        (0, 0.0),  # the load ended before the fault was due
+        (5_000, 0.3),  # whoever strikes was late, and the window had closed
+        (None, 0.0),  # the load ended before it had a window
     ],
 )
 def test_a_fault_that_comes_too_late_is_not_brought_about(
-    tmp_path: Path, opened_ms_ago: int | None, load_ends: bool
+    tmp_path: Path, opened_ms_ago: int | None, ends_after_s: float
 ) -> None:
     planted = Planted()
-    with pytest.raises(LockbenchError, match="the fault came too late"), interfered(planted, tmp_path):
-        if opened_ms_ago is not None:
-            opens_ns = monotonic_ns() - opened_ms_ago * MS
-            write_edges(tmp_path, opens_ns, opens_ns + 2_000 * MS)
-        if not load_ends:
-            planted.begun.wait(0.3)
+    with pytest.raises(LockbenchError, match="the fault came too late"):
+        whole_load(planted, tmp_path, opened_ms_ago, ends_after_s=ends_after_s)
     assert not planted.begun.is_set()
 
 
 def test_a_fault_that_strikes_when_the_window_has_closed_is_undone_and_ends_the_run(tmp_path: Path) -> None:
     """The holder that was to be killed got the key only then."""
     planted = Planted(after_s=0.0, begins_within_s=0.2)
-    with pytest.raises(LockbenchError, match="the fault came too late"), interfered(planted, tmp_path):
-        write_edges(tmp_path, monotonic_ns(), monotonic_ns() + 100 * MS)
-        assert planted.begun.wait(10.0)
+    with pytest.raises(LockbenchError, match="the fault came too late"):
+        whole_load(planted, tmp_path, window_ms=100)
     assert planted.ended_ns > planted.began_ns
 
 

@@ -14,9 +14,7 @@ WORKLOAD = Workload(name="contended-rate", clients=8, keys=1, rate_per_s=100.0, 
 Grants = list[tuple[int, int]]
 
 
-def fault(
-    began_ms: int, ended_ms: int | None, window_opens_ns: int = OPENS, in_force_ms: int | None = None
-) -> Struck:
+def fault(began_ms: int, ended_ms: int | None, window_opens_ns: int = OPENS, in_force_ms: int | None = None) -> Struck:
     return Struck(
         kind="majority-stopped",
         target="n1, n2",
