@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.evidence import Evidence
-from bench.records.schema import Checked, OverTime, RunPlan, Struck
+from bench.records.schema import Checked, Failed, OverTime, RunPlan, Struck
 from bench.records.store import CampaignFolder
 from bench.report import availability_table, contention_table
 from bench.report.comparison import build_comparison
@@ -215,6 +215,41 @@ def test_the_page_has_the_section_and_the_figure(evidence: Evidence) -> None:
     assert {"2.5\u00a0s", "≥ 2.5\u00a0s", "does not apply"} <= words
     assert any(text.startswith("void: ") for text in words)
     assert drawing.rendered("png")
+
+
+def test_an_empty_panel_says_why_it_is_empty(tmp_path: Path) -> None:
+    timed = [plan_with("redis", "leader-killed"), plan_with("etcd", "majority-stopped")]
+    failed = [plan_with("etcd", "leader-killed"), plan_with("zookeeper", "leader-killed")]
+    folder = campaigns.start(tmp_path, [*timed, *failed])
+    for plan in timed:
+        add(folder, plan, FOUND, void=False)
+    for plan in failed:
+        folder.start_run(plan).write(Failed(phase="servers", reason="it was not ready in time"))
+    drawing = recovery_timeline(Evidence.load(folder))
+    panels = [[text.get_text() for text in axes.texts] for axes in drawing.figure.axes]
+    bar = ["2.5\u00a0s"]
+    assert panels == [bar, ["does not apply"], ["failed"], ["not measured"], ["failed"], bar]
+    assert drawing.rendered("png")
+
+
+@pytest.mark.parametrize(("lost_s", "again"), [(1.9, 1.0), (2.4, 1.0), (3.0, 0.0)])
+def test_the_time_without_a_grant_is_written_within_its_panel(tmp_path: Path, lost_s: float, again: float) -> None:
+    plans = [plan_with("etcd", fault) for fault in ("leader-killed", "majority-stopped")]
+    folder = campaigns.start(tmp_path, plans)
+    for plan in plans:
+        add(folder, plan, {**FOUND, "without_grant_s": lost_s, "grants_again": again}, void=False)
+    drawing = recovery_timeline(Evidence.load(folder))
+    drawing.rendered("png")
+    for axes in drawing.figure.axes:
+        (text,) = axes.texts
+        assert text.get_window_extent().x1 <= axes.get_window_extent().x1 + 1.0
+
+
+def test_runs_that_all_failed_leave_no_panel(tmp_path: Path) -> None:
+    plan = plan_with("redis", "leader-killed")
+    folder = campaigns.start(tmp_path, [plan])
+    folder.start_run(plan).write(Failed(phase="servers", reason="it was not ready in time"))
+    assert recovery_timeline(Evidence.load(folder)).figure.axes == []
 
 
 def test_a_campaign_without_a_fault_has_neither(tmp_path: Path) -> None:
