@@ -24,7 +24,7 @@ from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_c
 from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
 from bench.records.schema import STRANGERS, Check, Checked, Facts, Measured, RunPlan, Severity
-from bench.records.workload import CONTENDED, JOBS, MEETING, OPEN_LOOPS, SATURATION
+from bench.records.workload import CONSUME, CONTENDED, DELIVERIES, JOBS, MEETING, OPEN_LOOPS, SATURATION, UPDATE
 
 _LAG = "loop_lag/all"
 _ACQUIRED = ("acquire/acquired", f"{STRANGERS}acquire/acquired")
@@ -270,6 +270,25 @@ def jobs(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     )
 
 
+def messages(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Were there messages until the end? Of one that is consumed, a job only finds that there is nothing to do.
+
+    Each load process begins at another message, so one may come to what another has consumed: then some messages were
+    acknowledged more often than they are delivered.
+    """
+    there, found = plan.workload.shared_keys, measured.jobs
+    acknowledged, consumed = (0, there) if found is None else (found.acknowledged, found.due)
+    return check_of(
+        "messages",
+        consumed < there and acknowledged <= DELIVERIES * consumed,
+        Severity.VOID,
+        f"{consumed} of {there} messages consumed, in {acknowledged} deliveries",
+        f"fewer than there are, in at most {DELIVERIES} deliveries of each",
+        "there were messages until the end",
+        f"all messages were consumed, and later jobs did nothing: raise --keys (now {there}), or measure for less time",
+    )
+
+
 def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Fencing tokens rise with every grant of a key. Without tokens there is nothing to break."""
     falls = token_regressions(events.holds)
@@ -355,5 +374,6 @@ _CHECKS: tuple[_CheckFunction, ...] = (
 _CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {
     **dict.fromkeys(OPEN_LOOPS, (arrivals, unsent, wake)),
     SATURATION: (knee,),
-    **dict.fromkeys(JOBS, (jobs,)),
+    UPDATE: (jobs,),
+    CONSUME: (jobs, messages),
 }

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
-from bench.campaign.faults.kinds import faults_of, why_not
+from bench.analysis.contention.fault_kinds import EVERY as EVERY_FAULT
+from bench.analysis.contention.fault_kinds import faults_of, why_not
 from bench.campaign.modes import Asked, Mode
 from bench.errors import LockbenchError
 from bench.load.options import crowd_misfits, misfits, reader_of

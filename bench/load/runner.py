@@ -74,6 +74,8 @@ def run_load(
     for one in behind:
         surroundings |= to_environment(one, where(one, supervisor)[1])
     facts_before = facts_of(entry, endpoint, "before")
+    if plan.workload.name in JOBS:
+        _begin_records(plan, supervisor)
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
             argv = _command(plan, Path(name), client_variant or {})
@@ -138,6 +140,13 @@ def systems_behind(plan: RunPlan) -> tuple[System, ...]:
     """Those whose servers a run needs: its own system's, and of a workload of jobs those that keep the records."""
     entries = [system(plan.system), *([keeper()] if plan.workload.name in JOBS else [])]
     return tuple({entry.name: entry for entry in entries}.values())
+
+
+def _begin_records(plan: RunPlan, supervisor: Supervisor) -> None:
+    """A run that is begun again finds no records: each load process makes those that are missing. Raises NoRecords."""
+    from bench.jobs.records import drop, schema_of  # here, as below
+
+    drop(where(keeper(), supervisor)[1], schema_of(plan.seed))
 
 
 def _jobs(plan: RunPlan, folder: Path, processes: int, supervisor: Supervisor) -> JobsDone:

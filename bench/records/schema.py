@@ -166,6 +166,7 @@ class Struck(_Record):
     window_opens_ns: int
     began_ns: int  # just before the first signal was sent: what follows may be its effect
     ended_ns: int | None  # when it was over: nodes went on, or served again; None: an instant, which has no end
+    in_force_ns: int | None = None  # from when all of it was in force, without a doubt; None: not recorded
     confirmed: str
 
 

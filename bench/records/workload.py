@@ -18,6 +18,7 @@ from bench.records.durations import duration_text
 
 WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate", "update", "consume")
 UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE, UPDATE, CONSUME = WORKLOADS
+DELIVERIES = 2  # of each message to consume, one right after the other: at least once is rarely once
 JOBS = (UPDATE, CONSUME)  # each operation is a whole job on a record, by one of these ways
 WAYS = ("lock", "for-update", "version", "idempotency-key", "unguarded")
 BY_LOCK, BY_ROW_LOCK, BY_VERSION, BY_KEY, UNGUARDED = WAYS

@@ -13,6 +13,7 @@ from bench.records.schema import (
     STRANGERS,
     Check,
     Facts,
+    JobsDone,
     LadderStep,
     Measured,
     RunPlan,
@@ -193,6 +194,34 @@ def test_a_check_fails_on_what_it_is_for(
     assert [(one.name, one.severity) for one in failures] == [(name, Severity(severity))]
     assert failures[0].observed
     assert len(failures[0].message) > 20
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "consumed", "passed"),
+    [
+        (1_000, 500, True),
+        (1_950, 990, True),
+        (2_500, 1_000, False),
+        (1_950, 1_000, False),  # some deliveries failed
+        (1_100, 500, False),  # one of two load processes came to what the other had consumed
+    ],
+)
+def test_a_run_that_used_up_its_messages_says_how_to_have_more(acknowledged: int, consumed: int, passed: bool) -> None:
+    jobs = JobsDone(
+        way="for-update",
+        lines_of_code=1,
+        acknowledged=acknowledged,
+        unknown=0,
+        due=consumed,
+        writes=consumed,
+        lost_updates=0,
+        missing=0,
+        repeated=0,
+    )
+    run = plan(name="consume", keys=1_000, way="for-update")
+    found = check("messages", run, measured(jobs=jobs), events())
+    assert (found.passed, found.severity) == (passed, Severity.VOID)
+    assert passed or "--keys" in found.message
 
 
 def test_one_client_that_computes_all_the_time_is_told_and_not_void() -> None:
