@@ -56,7 +56,7 @@ STALLED = {"metrics": {"stalls_p99": 1.0}}
         (BOUND, {}, "≥\u00a0", "× uncontended"),
         (BOUND, BOUND, "n/a (limits on both sides)", "uncontended: limits on both sides"),
         (STALLED, {}, "n/a (1 stall without contention)", "uncontended: 1 stall without contention"),
-        ({}, STALLED, "n/a (1 stall)", "uncontended: 1 stall;"),
+        ({}, STALLED, "n/a (2 stalls)", "uncontended: 2 stalls;"),  # of both runs
     ],
 )
 def test_a_ratio_of_limits_is_called_one(
