@@ -14,11 +14,11 @@ import pandas as pd
 
 from bench.analysis import names
 from bench.analysis.contention.measures import CONTENTION
-from bench.analysis.from_events import FROM_EVENTS
+from bench.analysis.from_events import FROM_EVENTS, STRANGERS_STALLS
 from bench.analysis.intervals import Estimate, Method, Spread, across_campaigns, ratio_of_campaigns, spread
-from bench.analysis.metrics import METRICS, OF_JOBS, Direction
+from bench.analysis.metrics import METRICS, OF_JOBS, OF_STRANGERS, Direction
 from bench.analysis.modes import modes
-from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, TWO_MODES, Note, check_cause
+from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, STRANGERS_OUTCOMES, TWO_MODES, Note, check_cause
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text, further_parameters
 from bench.analysis.steady import Trend, order_trend
@@ -42,6 +42,7 @@ _LATENCIES = (
     "queue_wait_us_",
     "fair_wait_us_",
     "wait_by_time_us",
+    "stranger_acquire_us_",
 )
 
 
@@ -106,6 +107,12 @@ class Cell:
         return {name: count for name, count in sorted(self.outcomes.items()) if name != "acquired"}
 
     @property
+    def strangers_refusals(self) -> Mapping[str, int]:
+        """The same of strangers."""
+        found: Counter[str] = sum((Counter(run.strangers_outcomes) for run in self.used), Counter())
+        return {name: count for name, count in sorted(found.items()) if name != "acquired"}
+
+    @property
     def emulator(self) -> bool:
         return self.setting is not None and names.EMULATOR_TAG in self.setting.tags
 
@@ -115,6 +122,8 @@ class Cell:
             raise KeyError(f"no metric {metric!r}: there are {', '.join(METRICS)}")
         if metric in OF_JOBS and self.workload.name not in JOBS:
             return Absent("n/a (a lock alone)")
+        if metric in OF_STRANGERS and self.workload.strangers_from is None:
+            return Absent("n/a (no strangers)")
         if not self.used:
             return self.void
         if metric in self._stalled:
@@ -175,14 +184,26 @@ class Cell:
 
     @property
     def _stalled(self) -> Mapping[str, str]:
-        """The percentiles that rest on fewer than three separate stalls in some run, and on how many."""
+        """The percentiles that rest on fewer than three separate stalls, and on how many."""
+        behind: dict[str, tuple[str, ...]] = {STRANGERS_STALLS: ("stranger_acquire_us_p99",)}
+        behind |= {f"stalls_{one}": (f"acquire_us_{one}", f"response_us_{one}") for one in STALLS}
         found: dict[str, str] = {}
-        for quantile in STALLS:
-            counts = [count for run in self.used if (count := run.metrics.get(f"stalls_{quantile}")) is not None]
-            if counts and min(counts) < STALLS_NEEDED:
-                stalls = f"{min(counts):.0f} stall{'' if min(counts) == 1 else 's'}"
-                found |= {f"{phase}_us_{quantile}": stalls for phase in ("acquire", "response")}
+        for name, resting in behind.items():
+            count = self.stalls(name)
+            if count is not None and count < STALLS_NEEDED:
+                found |= dict.fromkeys(resting, f"{count} stall{'' if count == 1 else 's'}")
         return found
+
+    def stalls(self, metric: str = "stalls_p99") -> int | None:
+        """How many separate stalls carry a percentile: the fewest of any run; where clients share keys, of all runs.
+
+        Who waits for a key waits at the same time as others: the slow operations of one run overlap by nature, whatever
+        they waited for, and are a stall or two. So there the runs stand for each other's independence.
+        """
+        counts = [round(count) for run in self.used if (count := run.metrics.get(metric)) is not None]
+        if not counts:
+            return None
+        return sum(counts) if self.workload.keys else min(counts)
 
     @property
     def void_reason(self) -> str | None:
@@ -233,6 +254,8 @@ class Cell:
             # Said aloud because leaving out those that waited longest makes every percentile look better.
             words = ", ".join(f"{name} {count}" for name, count in others.items())
             yield Note(OUTCOMES, f"{sum(others.values())} of {sum(outcomes.values())}: {words}")
+        if strangers := self.strangers_refusals:
+            yield Note(STRANGERS_OUTCOMES, ", ".join(f"{name} {count}" for name, count in strangers.items()))
 
     def _sample_notes(self) -> Iterable[Note]:
         for quantile in ("p50", "p99"):
@@ -314,6 +337,8 @@ def cell_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """The cells as a table: plain columns, units in their names; each metric with its `_low` and `_high`."""
     own = any(cell.workload.label for cell in cells)
     left_out = {"contention_amplification"}  # of two cells, not of one
+    if not any(cell.workload.strangers_from is not None for cell in cells):
+        left_out.update(OF_STRANGERS)
     if not any(cell.workload.name in JOBS for cell in cells):
         left_out.update(OF_JOBS)
     return pd.DataFrame([_flat(cell, [name for name in METRICS if name not in left_out], own=own) for cell in cells])

@@ -1,7 +1,9 @@
 """What all self-checks are made of: the record of one, and the numbers that they ask of a measurement."""
 
+from collections import Counter
+
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Measured, RunPlan, Severity
+from bench.records.schema import STRANGERS, Check, Measured, RunPlan, Severity
 from bench.records.workload import RATE, UNCONTENDED
 
 GENERATOR_CPU_LIMIT = 0.8  # of one processor, for each load process
@@ -23,15 +25,19 @@ def check_of(
 
 
 def by_outcome(measured: Measured, phase: str) -> dict[str, int]:
-    """Counts of one phase by outcome."""
-    start = f"{phase}/"
-    return {name.removeprefix(start): count for name, count in measured.counts.items() if name.startswith(start)}
+    """Counts of one phase by outcome, those of strangers among them."""
+    found = Counter[str]()
+    for name, count in measured.counts.items():
+        of, _, outcome = name.partition("/")
+        if of.removeprefix(STRANGERS) == phase:
+            found[outcome] += count
+    return dict(found)
 
 
 def histogram_of(measured: Measured, phase: str) -> LatencyHistogram:
-    """One phase, all its outcomes together; empty where there is none."""
-    start = f"{phase}/"
-    texts = (text for name, text in measured.histograms.items() if name.startswith(start))
+    """One phase, all its outcomes together, those of strangers among them; empty where there is none."""
+    parts = measured.histograms.items()
+    texts = (text for name, text in parts if name.partition("/")[0].removeprefix(STRANGERS) == phase)
     return LatencyHistogram.merged(LatencyHistogram.decode(text) for text in texts)
 
 

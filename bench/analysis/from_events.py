@@ -7,27 +7,45 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.analysis.contention.measures import CONTENTION, contention
+from bench.analysis.contention.strangers import populations
 from bench.analysis.holds import Column, Holds, RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
-from bench.records.schema import RunPlan
+from bench.records.schema import STRANGERS, RunPlan
 from bench.records.workload import JOBS
 
 _HANDED_WAITS = {f"handed_wait_us_{quantile}": FRACTIONS[quantile] for quantile in ("p50", "p99")}
 _STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p999")}
 FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS, *CONTENTION)  # names of metrics
+STRANGERS_STALLS = f"{STRANGERS}stalls_p99"  # likewise, of runs with strangers alone
 
 
-def from_events(plan: RunPlan, events: RunEvents) -> dict[str, float]:
-    """By the names of metrics. Left out is what does not apply, or what so few operations do not tell."""
+def from_events(
+    plan: RunPlan, events: RunEvents, whole: RunEvents | None = None, window_ns: tuple[int, int] | None = None
+) -> dict[str, float]:
+    """By the names of metrics. Left out is what does not apply, or what so few operations do not tell.
+
+    `whole`: with the operations around the window, whose instants are then needed. Without them nothing is said of
+    waiting: between two recorded grants there may have been others.
+    """
     found: dict[str, float] = {}
+    meeting, strangers = populations(plan.workload, events)
     # Without shared keys none has ever had another client; a job does not say when it held something.
     if plan.workload.keys and plan.workload.name not in JOBS:
-        found |= _handing(events.holds)
-        found |= contention(plan.workload, events)
-    for name, fraction in _STALLS.items():
-        if carries(len(events.latency_ns), fraction):
-            found[name] = float(stalls(events.intended_ns, events.latency_ns, fraction))
+        found |= _handing(meeting.holds)
+        if whole is not None and window_ns is not None:
+            found |= contention(plan.workload, populations(plan.workload, whole).meeting, window_ns)
+    found |= _stalls(meeting)
+    if strangers is not None and (count := _stalls(strangers).get("stalls_p99")) is not None:
+        found[STRANGERS_STALLS] = count
     return found
+
+
+def _stalls(events: RunEvents) -> dict[str, float]:
+    return {
+        name: float(stalls(events.intended_ns, events.latency_ns, fraction))
+        for name, fraction in _STALLS.items()
+        if carries(len(events.latency_ns), fraction)
+    }
 
 
 def _handing(holds: Holds) -> dict[str, float]:

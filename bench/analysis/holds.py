@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.records.packed import events_table, events_told
-from bench.records.schema import ADDED_COLUMNS
+from bench.records.packed import events_table, events_told, has_events
+from bench.records.schema import ADDED_COLUMNS, AROUND_FILE
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -78,6 +78,7 @@ class Refused:
     started_ns: Column = field(default_factory=_none)
     answered_ns: Column = field(default_factory=_none)
     outcome: npt.NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))  # empty: nobody asks
+    client: Column = field(default_factory=_none)  # empty likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,30 @@ class RunEvents:
 
 def read_events(path: Path) -> RunEvents:
     """Read events.parquet. Raises StoreError when it is not the file it should be."""
-    table = events_table(path)
+    return _events(events_table(path), path)
+
+
+def read_whole(path: Path) -> RunEvents | None:
+    """The same with the operations around the window, from the file beside it (see `AROUND_FILE`); None where there is
+    none, as in older records. Raises StoreError."""
+    around = path.with_name(AROUND_FILE)
+    if not has_events(around):
+        return None
+    parts = [_plain(events_table(one)) for one in (path, around)]
+    return _events(pa.concat_tables(parts), path)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Of two files words have unlike codes, and numbers may be packed unlike."""
+    return pa.table(
+        {
+            name: table[name].cast("string" if name in ("outcome", "released") else "int64")
+            for name in table.column_names
+        }
+    )
+
+
+def _events(table: pa.Table, path: Path) -> RunEvents:
     with events_told(path):
         outcomes = pc.value_counts(table["outcome"].cast("string")).to_pylist()
         is_grant = pc.equal(table["outcome"].cast("string"), _ACQUIRED)
@@ -121,9 +145,10 @@ def read_events(path: Path) -> RunEvents:
 
 
 def _refused(table: pa.Table) -> Refused:
-    key, intended_ns, started_ns, answered_ns = _columns(table, ["key", "intended_ns", "started_ns", "acquired_ns"])
+    names = ["key", "intended_ns", "started_ns", "acquired_ns", "client"]
+    key, intended_ns, started_ns, answered_ns, client = _columns(table, names)
     outcome = np.array(table["outcome"].cast("string").to_pylist(), dtype=np.str_)
-    return Refused(key, intended_ns, started_ns, answered_ns, outcome)
+    return Refused(key, intended_ns, started_ns, answered_ns, outcome, client)
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:

@@ -1,6 +1,7 @@
 """Whole jobs by the way they were done: what more contenders bring and cost, and from how many on optimism loses."""
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ class WayLine:
     @property
     def by_lock(self) -> bool:
         return self.workload.way == BY_LOCK
+
+    @property
+    def at_once(self) -> bool:
+        """Does an optimist that was too late begin again without a pause?"""
+        return not names.pauses(self.workload.wait)
 
     @property
     def fenced(self) -> bool:
@@ -61,6 +67,7 @@ class Crossing:
 
     `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`. With so
     many contenders as `hidden` names it cannot be told: the lesser number is only a limit, and may be the larger one.
+    With so many as `behind` names optimism was not seen to do as much, in half of the runs or more.
     """
 
     optimistic: WayLine
@@ -69,6 +76,12 @@ class Crossing:
     runs: int
     up_to: int
     hidden: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
+
+    @property
+    def kept_up(self) -> bool:
+        """Did optimism do as much with any number of contenders, and in no run less from some number on?"""
+        return not (self.seen or self.hidden or self.behind)
 
     @property
     def clients(self) -> float | None:
@@ -109,6 +122,7 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
     mine, theirs = _rates_by_run(optimistic), _rates_by_run(locking)
     firsts: list[int | None] = []
     hidden: set[int] = set()
+    behind: Counter[int] = Counter()
     up_to = 0
     for run in mine.keys() & theirs.keys():
         counts = sorted(mine[run].keys() & theirs[run].keys())
@@ -117,11 +131,13 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
         first, hides = _first_above(counts, mine[run], theirs[run])
         firsts.append(first)
         hidden.update(hides)
+        behind.update(n for n in counts if theirs[run][n].at_least or theirs[run][n].value > mine[run][n].value)
         up_to = max(up_to, counts[-1])
     if not firsts:
         return None
     seen = tuple(sorted(first for first in firsts if first is not None))
-    return Crossing(optimistic, locking, seen, len(firsts), up_to, tuple(sorted(hidden)))
+    often = tuple(sorted(clients for clients, runs in behind.items() if 2 * runs >= len(firsts)))
+    return Crossing(optimistic, locking, seen, len(firsts), up_to, tuple(sorted(hidden)), often)
 
 
 def _first_above(

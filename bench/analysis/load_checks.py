@@ -9,6 +9,7 @@ from bench.analysis.check_parts import (
     histogram_of,
     quantile_us,
 )
+from bench.analysis.contention.strangers import populations
 from bench.analysis.holds import RunEvents
 from bench.analysis.steady import LARGE, OPERATIONS_NEEDED, SURE, Trend, latency_trend, throughput_trend
 from bench.records.histogram import LatencyHistogram
@@ -149,10 +150,14 @@ def _sum_s(histogram: LatencyHistogram) -> float:
 
 def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """No trend in throughput or latency across the window. The rate of an open loop is its own and not looked at."""
-    instants, latencies = events.intended_ns, events.latency_ns
-    trends: dict[str, Trend | None] = {"latency": latency_trend(instants, latencies, measured.window_s)}
-    if not measured.arrivals:
-        trends["throughput"] = throughput_trend(instants, measured.window_s)
+    trends: dict[str, Trend | None] = {}
+    meeting, strangers = populations(plan.workload, events)
+    for whose, part in (("", meeting), ("the strangers' ", strangers)):
+        if part is not None:
+            instants = part.intended_ns
+            trends[f"{whose}latency"] = latency_trend(instants, part.latency_ns, measured.window_s)
+            if not measured.arrivals:
+                trends[f"{whose}throughput"] = throughput_trend(instants, measured.window_s)
     judged = {name: found for name, found in trends.items() if found is not None}
     moved = [f"{name} by {found.change:+.0%}" for name, found in judged.items() if not found.steady]
     seen = ", ".join(f"{name} {found.change:+.0%} (chance {found.chance:.2g})" for name, found in judged.items())
@@ -160,7 +165,7 @@ def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "steady_state",
         not moved,
         Severity.NOTE,
-        seen or f"{len(instants)} operations are too few for a trend; {OPERATIONS_NEEDED} are needed",
+        seen or f"{len(events.latency_ns)} operations are too few for a trend; {OPERATIONS_NEEDED} are needed",
         f"less than {LARGE:.0%} across the window, or a chance of more than {SURE:.0%}",
         "no trend across the window",
         f"not steady: {' and '.join(moved)} across the window; warm up or measure longer",

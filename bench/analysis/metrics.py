@@ -114,6 +114,22 @@ _ALL = (
         "separate stalls behind the 99th percentile: slow operations that overlap or lie close together are one stall",
     ),
     Metric("stalls_p999", "stalls", Direction.NEITHER, "separate stalls behind the 99.9th percentile"),
+    *(
+        Metric(
+            f"stranger_acquire_us_{quantile}",
+            "µs",
+            Direction.LOWER,
+            f"strangers beside a hot key, from sending an acquire to holding a lock: {words} of one run",
+        )
+        for quantile, words in (("p50", "median"), ("p99", "99th percentile"))
+    ),
+    Metric(
+        "stranger_pairs_per_s",
+        "pairs/s",
+        Direction.HIGHER,
+        "locks acquired and released again by strangers in one second, all of them together",
+    ),
+    Metric("stranger_stalls_p99", "stalls", Direction.NEITHER, "separate stalls behind the strangers' 99th percentile"),
     Metric(
         "throughput_pairs_per_s",
         "pairs/s",
@@ -149,6 +165,12 @@ _ALL = (
 )
 
 OF_JOBS = ("jobs_per_s", "job_us_p50", "job_us_p99", "retries_per_job")  # of a workload of jobs alone
+OF_STRANGERS = (  # of a workload with strangers alone
+    "stranger_acquire_us_p50",
+    "stranger_acquire_us_p99",
+    "stranger_pairs_per_s",
+    "stranger_stalls_p99",
+)
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 
 

@@ -36,6 +36,11 @@ def strategy(wait: str) -> str:
     return Wait.parse(wait).strategy
 
 
+def pauses(wait: str) -> bool:
+    """Does a client that has to ask again pause first?"""
+    return Wait.parse(wait).interval_ms > 0.0
+
+
 def polls(strategy: str) -> bool:
     """Does a client ask again after a pause of its own?"""
     return strategy in POLLING

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 CAUSE_WORDS = 8  # at most, so that the systems that it concerns fit beside it
 OUTCOMES = "Acquires without a lock are not in percentiles; raise the timeout"
+STRANGERS_OUTCOMES = "Strangers got no lock in time; raise the timeout"
 SMALL_SAMPLE = "Too few operations for a percentile; measure longer"
 FAILED = "Runs were left out"
 DRIFT = "Runs show a trend; warm servers longer"
@@ -27,6 +28,7 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "mutual_exclusion": ("two holders", "Two clients held one key; trust no number"),
         "lost_updates": ("updates lost", "Updates were lost; trust no number"),
         "jobs": ("jobs lost or repeated", "Jobs were overwritten, missing or repeated; trust no number"),
+        "messages": ("messages used up", "Jobs found their messages consumed; raise --keys"),
         "token_order": ("tokens fell", "Tokens did not rise; do not fence with them"),
         "contention": ("clients never met", "Clients hardly met; use more clients"),
         "server_identity": ("server changed", "The server changed during the run; measure again"),

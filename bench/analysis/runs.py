@@ -7,12 +7,23 @@ import pandas as pd
 
 from bench.analysis import names
 from bench.analysis.check_parts import GENERATOR_CPU_LIMIT, clients_of, generator_share, is_alone
-from bench.analysis.from_events import FROM_EVENTS
+from bench.analysis.from_events import FROM_EVENTS, STRANGERS_STALLS
 from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
 from bench.records.packed import require_whole
-from bench.records.schema import JobsDone, LadderStep, Measured, OverTime, RunPlan, RunState, Severity, Struck, WarmUp
+from bench.records.schema import (
+    STRANGERS,
+    JobsDone,
+    LadderStep,
+    Measured,
+    OverTime,
+    RunPlan,
+    RunState,
+    Severity,
+    Struck,
+    WarmUp,
+)
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.records.workload import Workload
 
@@ -71,7 +82,8 @@ class RunRow:
     setting: Setting | None = None
     capabilities: Mapping[str, str] = field(default_factory=dict)
     window_s: float | None = None
-    outcomes: Mapping[str, int] = field(default_factory=dict)  # how the acquires ended
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # how the acquires ended; those of strangers apart
+    strangers_outcomes: Mapping[str, int] = field(default_factory=dict)
     acquire: LatencyHistogram | None = None  # ns, acquires that got the lock
     release: LatencyHistogram | None = None  # ns, releases that freed it
     server_view: Mapping[str, float] = field(default_factory=dict)  # see `Measured.server_view`
@@ -194,10 +206,13 @@ def _measured_row(
         # several steps would flatter.
         rate = max(rate, *(step.pairs_per_s for step in measured.ladder))
     metrics["throughput_pairs_per_s"] = rate if pairs else None
-    metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / pairs if pairs else None
+    every_pair = pairs + measured.counts.get(f"{STRANGERS}{_RELEASED}", 0)  # the processor time is that of all clients
+    metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / every_pair if every_pair else None
     metrics["generator_cpu_share"] = generator_share(measured)
-    metrics["requests_per_grant"] = _requests_per_grant(measured)
+    metrics["requests_per_grant"] = _requests_per_grant(plan, measured)
     metrics |= {name: from_events.get(name) for name in FROM_EVENTS}
+    if plan.workload.strangers_from is not None:
+        metrics |= _of_strangers(plan.run_id, measured, from_events)
     if measured.jobs is not None:
         metrics |= _of_jobs(acquire, measured.window_s, measured.jobs)
     facts = measured.facts_before
@@ -223,11 +238,8 @@ def _measured_row(
         ),
         capabilities=measured.capabilities,
         window_s=measured.window_s,
-        outcomes={
-            name.removeprefix("acquire/"): count
-            for name, count in sorted(measured.counts.items())
-            if name.startswith("acquire/") and count
-        },
+        outcomes=_outcomes(measured, "acquire/"),
+        strangers_outcomes=_outcomes(measured, f"{STRANGERS}acquire/"),
         acquire=acquire,
         release=release,
         server_view=measured.server_view,
@@ -254,8 +266,30 @@ def _of_jobs(jobs: LatencyHistogram, window_s: float, done: JobsDone) -> dict[st
     }
 
 
-def _requests_per_grant(measured: Measured) -> float | None:
-    """By rates, since the looks at the servers lie a little outside the window."""
+def _of_strangers(run_id: str, measured: Measured, from_events: Mapping[str, float]) -> dict[str, float | None]:
+    acquire = _histogram(run_id, measured, f"{STRANGERS}{_ACQUIRED}")
+    pairs = measured.counts.get(f"{STRANGERS}{_RELEASED}", 0)
+    quantiles = {one: carried_quantile_us(acquire, FRACTIONS[one]) for one in ("p50", "p99")}
+    return {
+        **{f"stranger_acquire_us_{one}": value for one, value in quantiles.items()},
+        "stranger_pairs_per_s": pairs / measured.window_s if pairs else None,
+        STRANGERS_STALLS: from_events.get(STRANGERS_STALLS),
+    }
+
+
+def _outcomes(measured: Measured, begins: str) -> dict[str, int]:
+    """How many acquires ended how."""
+    found = sorted(measured.counts.items())
+    return {name.removeprefix(begins): count for name, count in found if name.startswith(begins) and count}
+
+
+def _requests_per_grant(plan: RunPlan, measured: Measured) -> float | None:
+    """By rates, since the looks at the servers lie a little outside the window.
+
+    None beside strangers: the servers count their requests as well, and do not say whose is which.
+    """
+    if plan.workload.strangers_from is not None:
+        return None
     grants, requests = measured.counts.get(_ACQUIRED, 0), measured.window_view.get("requests")
     if requests is None or not grants:
         return None

@@ -16,16 +16,18 @@ from pathlib import Path
 
 from bench.analysis.check_parts import CLAIM_LATENCY, by_outcome, check_of, is_alone, quantile_us
 from bench.analysis.contention.availability import availability, over_time
+from bench.analysis.contention.strangers import populations
 from bench.analysis.from_events import from_events
-from bench.analysis.holds import RunEvents, overlaps, read_events, token_regressions, waited
+from bench.analysis.holds import RunEvents, overlaps, read_events, read_whole, token_regressions, waited
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Checked, Facts, Measured, RunPlan, Severity
-from bench.records.workload import CONTENDED, JOBS, MEETING, OPEN_LOOPS, SATURATION
+from bench.records.schema import STRANGERS, Check, Checked, Facts, Measured, RunPlan, Severity
+from bench.records.workload import CONSUME, CONTENDED, DELIVERIES, JOBS, MEETING, OPEN_LOOPS, SATURATION, UPDATE
 
 _LAG = "loop_lag/all"
+_ACQUIRED = ("acquire/acquired", f"{STRANGERS}acquire/acquired")
 _LAG_SHARE_LIMIT = 0.5  # of the median acquire
 _LAG_FLOOR_US = 250.0  # less than this is within a busy machine's noise, whatever the latency
 _STALL_SHARE_LIMIT = 0.25  # of the lease
@@ -43,11 +45,12 @@ _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
     events = read_events(events_path)
+    meeting = populations(plan.workload, events).meeting
     return Checked(
         checks=self_checks(plan, measured, events),
-        from_events=from_events(plan, events),
-        availability=dict(availability(plan.workload, measured.faults, events)),
-        over_time=over_time(measured.faults, events),
+        from_events=from_events(plan, events, read_whole(events_path), measured.window_ns),
+        availability=dict(availability(plan.workload, measured.faults, meeting)),
+        over_time=over_time(measured.faults, meeting),
     )
 
 
@@ -140,7 +143,8 @@ def loop_lag(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """
     lag_us = quantile_us(measured, _LAG, 0.5)
     excess_us = max(0.0, lag_us - measured.self_observations.get("loop_lag_idle_us_p50", 0.0))
-    limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * quantile_us(measured, "acquire/acquired", 0.5))
+    medians_us = [quantile_us(measured, name, 0.5) for name in _ACQUIRED if measured.histograms.get(name)]
+    limit_us = max(_LAG_FLOOR_US, _LAG_SHARE_LIMIT * min(medians_us, default=0.0))
     alone = is_alone(plan, measured)
     return check_of(
         "loop_lag",
@@ -266,6 +270,25 @@ def jobs(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     )
 
 
+def messages(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """Were there messages until the end? Of one that is consumed, a job only finds that there is nothing to do.
+
+    Each load process begins at another message, so one may come to what another has consumed: then some messages were
+    acknowledged more often than they are delivered.
+    """
+    there, found = plan.workload.shared_keys, measured.jobs
+    acknowledged, consumed = (0, there) if found is None else (found.acknowledged, found.due)
+    return check_of(
+        "messages",
+        consumed < there and acknowledged <= DELIVERIES * consumed,
+        Severity.VOID,
+        f"{consumed} of {there} messages consumed, in {acknowledged} deliveries",
+        f"fewer than there are, in at most {DELIVERIES} deliveries of each",
+        "there were messages until the end",
+        f"all messages were consumed, and later jobs did nothing: raise --keys (now {there}), or measure for less time",
+    )
+
+
 def token_order(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """Fencing tokens rise with every grant of a key. Without tokens there is nothing to break."""
     falls = token_regressions(events.holds)
@@ -291,10 +314,11 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     A client without any event waited from before the window until after it: every client was at work when it opened.
     """
     # A job is one operation: whether it waited within is not in its row.
-    asked = plan.workload.name in MEETING and plan.workload.name not in JOBS and plan.workload.clients > 1
-    refused = sum(events.acquires.get(word, 0) for word in ("busy", "timeout"))
-    met = int(waited(events.holds).sum())
-    starved = events.starved(plan.workload.clients)
+    asked = plan.workload.name in MEETING and plan.workload.name not in JOBS and plan.workload.meeting_clients > 1
+    meeting = populations(plan.workload, events).meeting
+    refused = sum(meeting.acquires.get(word, 0) for word in ("busy", "timeout"))
+    met = int(waited(meeting.holds).sum())
+    starved = meeting.starved(plan.workload.meeting_clients)
     return check_of(
         "contention",
         not asked or refused + met + starved > 0,
@@ -350,5 +374,6 @@ _CHECKS: tuple[_CheckFunction, ...] = (
 _CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {
     **dict.fromkeys(OPEN_LOOPS, (arrivals, unsent, wake)),
     SATURATION: (knee,),
-    **dict.fromkeys(JOBS, (jobs,)),
+    UPDATE: (jobs,),
+    CONSUME: (jobs, messages),
 }

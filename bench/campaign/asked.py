@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
-from bench.campaign.faults.kinds import faults_of, why_not
+from bench.analysis.contention.fault_kinds import EVERY as EVERY_FAULT
+from bench.analysis.contention.fault_kinds import faults_of, why_not
 from bench.campaign.modes import Asked, Mode
 from bench.errors import LockbenchError
-from bench.load.options import misfits, reader_of
+from bench.load.options import crowd_misfits, misfits, reader_of
 from bench.records.durations import duration_text, read_duration
 from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST, MEETING, Parameter, Workload, parameters
 from bench.systems.registry import System
@@ -127,7 +127,7 @@ def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
         most = f"{CLIENTS_PER_PROCESS_AT_MOST:,} for each load process"
         yield "clients", f"{workload.clients:,} are more than {most}: ask for more of these with processes"
     yield from _misplaced_fault(workload, entry)
-    for name, why in misfits(workload, entry):
+    for name, why in (*crowd_misfits(workload, workload.clients, workload.processes), *misfits(workload, entry)):
         yield _BY_FIELD[name].option, why
 
 

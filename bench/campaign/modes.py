@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bench.campaign.faults.kinds import EVERY as EVERY_FAULT
-from bench.campaign.faults.kinds import faults_of
+from bench.analysis.contention.fault_kinds import EVERY as EVERY_FAULT
+from bench.analysis.contention.fault_kinds import faults_of
 from bench.errors import LockbenchError
 from bench.records.workload import (
     AUTO,

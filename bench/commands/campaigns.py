@@ -76,7 +76,8 @@ def run(
 
     Examples: lockbench run --quick;  lockbench run -s redis -s etcd -w contended -n 6;  lockbench run --resume;
     lockbench run --add-to latest -w rate;  lockbench run -s redis -w contended --clients 8,32 --hold 10ms;
-    lockbench run workload.yaml;  lockbench run contention -s redis;  lockbench run availability
+    lockbench run workload.yaml;  lockbench run contention -s redis;  lockbench run availability;
+    lockbench run strangers
     """
     from bench.campaign import carrying_out
     from bench.campaign.add import mode_to_add, runs_to_add

@@ -1,6 +1,7 @@
 """The records that jobs read and write: a table of one run, made before it, and asked after it what became of them.
 
-Each run has a schema of its own, so none finds what another left in the table, its dead rows included.
+Each run has a schema of its own, so none finds what another left in the table, its dead rows included. What an attempt
+left that was broken off goes before the run begins again.
 """
 
 from collections.abc import Iterator
@@ -46,6 +47,12 @@ def open_session(endpoint: Endpoint, schema: str, within_s: float, statement_ms:
     """A session whose statements find the tables of one run. Raises ConnectionError."""
     settings: dict[str, str | int] = {"search_path": schema, "statement_timeout": statement_ms}
     return Session.open(endpoint, within_s, application_name="lockbench job", settings=settings)
+
+
+def drop(endpoint: Endpoint, schema: str) -> None:
+    """Remove the tables of an earlier attempt at a run, if there was one. Raises NoRecords."""
+    with _session(endpoint, schema) as session:
+        session.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE", within_s=_WITHIN_S)
 
 
 def make(endpoint: Endpoint, schema: str, records: int) -> None:

@@ -138,7 +138,9 @@ class Collector:
             "processes": len(ends),
             "locust_requests": self._locust_requests(),
             "observations": _worst([end["observations"] for end in ends]),
+            "window_ns": [max(end["window_ns"][0] for end in ends), min(end["window_ns"][1] for end in ends)],
             "rows": [end["rows"] for end in ends],
+            "around": [end["around"] for end in ends if end["around"] is not None],
             "climbs": [[end["climb_rows"], end["climb_began_ns"]] for end in ends if end["climb_rows"] is not None],
         }
 

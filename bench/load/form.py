@@ -136,7 +136,9 @@ class Form:
                 mistakes.append("User class: choose one")
         try:
             self._test.check_host(form.get("host"), classes)
-            settings, entries = self._test.check({**options, **form}, classes, system_shown="system" in form)
+            clients = self._clients(form)
+            shown = "system" in form
+            settings, entries = self._test.check({**options, **form}, classes, system_shown=shown, clients=clients)
         except BadOptions as wrong:
             raise BadOptions("; ".join([*mistakes, str(wrong)])) from None
         if mistakes:
@@ -156,6 +158,13 @@ class Form:
         cancel_timer: Any = self._web_ui._cancel_run_time_timer
         cancel_timer()  # of a test that ended before its time, else it would end this one
         options["run_time"] = None
+
+    def _clients(self, form: Mapping[str, str]) -> int | None:
+        """How many clients it asks for; None where that is no number, which is a mistake of its own."""
+        try:
+            return whole(1, self._test.clients_at_most())(form.get("user_count", ""))
+        except ValueError:
+            return None
 
     def _wrong_numbers(self, form: Mapping[str, str]) -> list[str]:
         """Mistakes in the fields of Locust's own."""

@@ -16,6 +16,10 @@ from bench.load.window_view import edges_of
 from bench.records.schema import Struck
 
 _NS_PER_S = 1e9
+_TOO_LATE = (
+    "the fault came too late: the window had closed, or the load had ended, before it struck; lengthen the window, "
+    "or measure on a quieter machine"
+)
 
 
 class Interference(Protocol):
@@ -42,7 +46,8 @@ class Done:
 
 @contextmanager
 def interfered(interference: Interference | None, folder: Path) -> Iterator[Done]:
-    """Have it done while the block runs the load. Raises what beginning or ending raised, after the block.
+    """Have it done while the block runs the load. Raises what beginning or ending raised, after the block, and
+    LockbenchError where it struck only when the window had closed.
 
     A block that fails leaves a fault that was begun to the caller: to mend, or to end with the servers.
     """
@@ -55,12 +60,13 @@ def interfered(interference: Interference | None, folder: Path) -> Iterator[Done
     try:
         yield done
     except Exception:
-        hand.load_failed.set()
+        hand.load_fails()
         hand.join()
         raise
     except BaseException:
-        hand.load_failed.set()  # whoever owns the servers is about to end them, which ends the thread's work as well
+        hand.load_fails()  # whoever owns the servers is about to end them, which ends the thread's work as well
         raise
+    hand.load_over.set()
     hand.join()
     if hand.failure is not None:
         raise hand.failure
@@ -70,7 +76,8 @@ def interfered(interference: Interference | None, folder: Path) -> Iterator[Done
 class _Hand(threading.Thread):
     def __init__(self, interference: Interference, folder: Path) -> None:
         super().__init__(name="interference", daemon=True)
-        self.load_failed = threading.Event()
+        self.load_over = threading.Event()  # well or not
+        self._load_failed = threading.Event()
         self.failure: LockbenchError | None = None
         self.faults: tuple[Struck, ...] = ()
         self._interference = interference
@@ -82,15 +89,27 @@ class _Hand(threading.Thread):
         except LockbenchError as failure:
             self.failure = failure
 
-    def _interfere(self) -> None:
-        edges = edges_of(self._folder, self.load_failed)
-        if edges is None or not self._reached(edges[0] + round(self._interference.after_s * _NS_PER_S)):
-            return
-        self._interference.begin()
-        if self._reached(monotonic_ns() + round(self._interference.lasts_s * _NS_PER_S)):
-            self._interference.end()
-            self.faults = self._interference.struck(edges[0])
+    def load_fails(self) -> None:
+        self._load_failed.set()
+        self.load_over.set()
 
-    def _reached(self, instant_ns: int) -> bool:
-        """Wait for an instant; False where the load failed before."""
-        return not self.load_failed.wait(max(0, instant_ns - monotonic_ns()) / _NS_PER_S)
+    def _interfere(self) -> None:
+        edges = edges_of(self._folder, self.load_over)
+        if edges is None:
+            raise LockbenchError(_TOO_LATE)
+        opens_ns, closes_ns = edges
+        due_ns = opens_ns + round(self._interference.after_s * _NS_PER_S)
+        if not _reached(due_ns, unless=self.load_over) or monotonic_ns() >= closes_ns:
+            raise LockbenchError(_TOO_LATE)
+        self._interference.begin()
+        over_ns = monotonic_ns() + round(self._interference.lasts_s * _NS_PER_S)
+        if _reached(over_ns, unless=self._load_failed):
+            self._interference.end()
+            self.faults = self._interference.struck(opens_ns)
+        if any(one.began_ns >= closes_ns for one in self.faults):
+            raise LockbenchError(_TOO_LATE)
+
+
+def _reached(instant_ns: int, *, unless: threading.Event) -> bool:
+    """Wait for an instant; False where the event came before."""
+    return not unless.wait(max(0, instant_ns - monotonic_ns()) / _NS_PER_S)

@@ -14,11 +14,10 @@ from bench.jobs.ways import WAYS
 from bench.load.endpoints import endpoint_of
 from bench.load.loop import Alarm
 from bench.load.options import LoadSettings
-from bench.records.workload import CONSUME
+from bench.records.workload import CONSUME, DELIVERIES
 from bench.systems.base import LockClient, Outcome, Refusal
 from bench.systems.wait import Wait
 
-DELIVERIES = 2  # of each message, one right after the other: at least once is rarely once
 _NS_PER_S = 1e9
 
 

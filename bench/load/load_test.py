@@ -9,7 +9,7 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from bench.load.bounds import whole
 from bench.load.collector import Collector
-from bench.load.options import BadOptions, LoadSettings, default_of
+from bench.load.options import BadOptions, LoadSettings, crowd_misfits, default_of
 from bench.load.process import FAILED, ONLY_NODE, PROCESSES, LoadProcess, process_of
 from bench.load.shown import HOST
 from bench.load.users import LockUser, SelectedLockUser
@@ -42,7 +42,7 @@ class LoadTest:
         runner = self.environment.runner
         is_worker = isinstance(runner, WorkerRunner)
         try:
-            settings, entries = self.check(vars(self.environment.parsed_options))
+            settings, entries = self.check(vars(self.environment.parsed_options), clients=self._clients_asked_for())
         except BadOptions as wrong:
             if is_worker:
                 runner.send_message(FAILED, {"reason": str(wrong)})  # type: ignore[union-attr]
@@ -64,11 +64,16 @@ class LoadTest:
             process.start()
 
     def check(
-        self, options: dict[str, Any], classes: Sequence[type[User]] | None = None, system_shown: bool = False
+        self,
+        options: dict[str, Any],
+        classes: Sequence[type[User]] | None = None,
+        system_shown: bool = False,
+        clients: int | None = None,
     ) -> tuple[LoadSettings, tuple[System, ...]]:
         """The settings, and the systems that `classes` (by default the environment's) drive. Raises BadOptions.
 
         `system_shown`: the system was named, also where it is the default, so it must be among those that are driven.
+        `clients`: how many there will be, where that is known.
         """
         settings = LoadSettings.read(options)
         driven = self.environment.user_classes if classes is None else classes
@@ -81,6 +86,10 @@ class LoadTest:
         if chosen and entries and settings.system not in entries:
             names = ", ".join(cls.__name__ for cls in driven)
             raise BadOptions(f"--system: {names} drives {', '.join(entries)}, not {settings.system}")
+        if clients is not None:
+            misfits = crowd_misfits(settings.workload, clients, self._load_processes())
+            if wrong := [f"--{name}: {why}" for name, why in misfits]:
+                raise BadOptions("; ".join(wrong))
         return settings, tuple(entries.values())
 
     def _entries(self, settings: LoadSettings, options: dict[str, Any], classes: Sequence[type[User]]) -> list[System]:
@@ -105,11 +114,21 @@ class LoadTest:
 
     def clients_at_most(self) -> int:
         """A bound on the number of clients: so many for each load process that there is, or is expected."""
+        return self._load_processes() * CLIENTS_PER_PROCESS_AT_MOST
+
+    def _load_processes(self) -> int:
         runner, options = self.environment.runner, self.environment.parsed_options
-        processes = 1
-        if isinstance(runner, MasterRunner):
-            processes = max(runner.worker_count, options.expect_workers if options else 1)
-        return processes * CLIENTS_PER_PROCESS_AT_MOST
+        if not isinstance(runner, MasterRunner):
+            return 1
+        return max(runner.worker_count, options.expect_workers if options else 1)
+
+    def _clients_asked_for(self) -> int | None:
+        """Of a command line that starts by itself; on a page the form says it, and to a worker its master."""
+        options: Any = self.environment.parsed_options
+        begins = options.headless or getattr(options, "autostart", False)
+        if not begins or isinstance(self.environment.runner, WorkerRunner):
+            return None
+        return int(options.num_users or 1)
 
     @staticmethod
     def is_ours(cls: type[User]) -> bool:

@@ -28,6 +28,7 @@ from bench.records.workload import (
     AUTO,
     BY_LOCK,
     CLIENTS_PER_PROCESS_AT_MOST,
+    CONTENDED,
     JOBS,
     MEETING,
     PROCESSES_AT_MOST,
@@ -279,6 +280,18 @@ def misfits(workload: Behaviour, entry: System) -> Iterator[tuple[str, str]]:
             yield "way", f"{workload.way} is no way to {workload.name}"
         if workload.way != BY_LOCK and entry.server_set != keeper().server_set:
             yield "way", f"{workload.way} takes no lock, so {entry.name} has no part in it: choose {keeper().name}"
+
+
+def crowd_misfits(workload: Behaviour, clients: int, processes: int) -> Iterator[tuple[str, str]]:
+    """What so many clients in so many load processes cannot do as asked: the field and why, for each mistake."""
+    if workload.name != CONTENDED:
+        return
+    meeting = max(0, clients - workload.strangers)
+    if workload.strangers and meeting < processes:
+        left = f"{workload.strangers:,} of {clients:,} clients leave {meeting or 'none'} to meet at the key"
+        yield "strangers", f"{left}, and each load process needs one"
+    if workload.pool > (each := clients // processes):
+        yield "pool", f"{workload.pool:,} connections are more than the clients of a load process: {each:,}"
 
 
 def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:

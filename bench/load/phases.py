@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from bench.load.rows import NOTHING_HELD, OUTCOMES, Rows, column
+from bench.load.rows import NOTHING_HELD, OUTCOMES, Rows, by_population, column
 from bench.records.histogram import LatencyHistogram
 
 THINK = "think/all"  # closed loop: from the end of one operation to the start of the client's next
@@ -31,8 +31,18 @@ def generator_gaps(rows: Rows, open_loop: bool) -> tuple[str, LatencyHistogram]:
     return THINK, LatencyHistogram.of((started - free)[~first])
 
 
-def phases_of(rows: Rows) -> Mapping[str, LatencyHistogram]:
-    """By "phase/outcome". Raises ValueError when a duration is negative: a clock went wrong."""
+def phases_of(rows: Rows, strangers_from: int | None = None) -> Mapping[str, LatencyHistogram]:
+    """By "phase/outcome"; strangers, whose keys have numbers from `strangers_from` up, have phases of their own.
+
+    Raises ValueError when a duration is negative: a clock went wrong.
+    """
+    found: dict[str, LatencyHistogram] = {}
+    for whose, part in by_population(rows, strangers_from):
+        found |= {f"{whose}{name}": histogram for name, histogram in _phases_of(part).items()}
+    return found
+
+
+def _phases_of(rows: Rows) -> Mapping[str, LatencyHistogram]:
     intended, started, answered = (column(rows, name) for name in ("intended_ns", "started_ns", "acquired_ns"))
     sent, freed = column(rows, "released_ns"), column(rows, "freed_ns")
     found = {}

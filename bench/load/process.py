@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic_ns, process_time_ns, time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -27,15 +28,16 @@ from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import LoadSettings
 from bench.load.overlap import CLIENTS as PROBE_CLIENTS
 from bench.load.overlap import ProbeFailed, observe_overlap
+from bench.load.pool import Borrower, Pool
 from bench.load.recorder import Recorder, acquires
 from bench.load.result import write_jobs
 from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
-from bench.load.thinking import think_ns
+from bench.load.thinking import EXPONENTIAL, think_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
 from bench.load.window_view import write_edges
 from bench.records.histogram import LatencyHistogram
-from bench.records.workload import CONSUME, HOT_COLD, JOBS
+from bench.records.workload import CONSUME, CONTENDED, HOT_COLD, JOBS, STRANGERS_PAUSE_MS
 from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
@@ -82,7 +84,13 @@ class LoadProcess:
         self.settings = settings
         self.entries = entries
         self.window = Window()
-        self.recorders = {entry.name: Recorder(keep_rows=settings.record_into is not None) for entry in entries}
+        does = settings.workload
+        keep_rows = settings.record_into is not None
+        self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from) for entry in entries}
+        # Of keys that clients share: what began before the window or after it. Who had a key before whom, only all of
+        # its grants together say: where a queue is unfair, an old request is granted late in the window.
+        shared = keep_rows and does.shared_keys > 0 and does.name not in JOBS
+        self._around = Recorder(keep_rows=True) if shared else None
         self.prepared = Event()
         self.schedule: Schedule = ClosedLoop()
         self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
@@ -96,7 +104,8 @@ class LoadProcess:
         self._on_done = on_done
         self._workers = workers or (self._node,)
         self._window_known = Event()
-        does = settings.workload
+        pool = does.pool if does.name == CONTENDED else 0
+        self._pools = {entry.name: Pool(pool, partial(self.connect, entry)) for entry in entries if pool}
         self._hot_shares = zipf_shares(does.shared_keys, does.zipf_exponent) if self._is_hot_cold else []
         self._endpoints: dict[str, Endpoint] = {}
         self._lag = LatencyHistogram()
@@ -176,6 +185,10 @@ class LoadProcess:
         """A new client of one system. Raises ConnectionError."""
         return entry.client_class.open(self._endpoints[entry.name], self.settings.client_options(entry))
 
+    def client(self, entry: System) -> LockClient | Borrower:
+        """What one more user asks: a connection of its own, or its part in the pool. Raises ConnectionError."""
+        return Borrower(self._pools[entry.name]) if self._pools else self.connect(entry)
+
     # -- clients -------------------------------------------------------------------------------------------------
 
     def enroll(self) -> int:
@@ -194,9 +207,31 @@ class LoadProcess:
         if self.settings.workload.open_loop:
             self._window_known.wait()  # before it nothing is due
 
+    def is_stranger(self, client: int) -> bool:
+        """Has a client a key of its own, beside those at which the others meet?"""
+        return self._key_of_stranger(client) is not None
+
+    def _key_of_stranger(self, client: int) -> int | None:
+        """The number of a key that nobody else asks for; None for a client that meets others.
+
+        The first clients of each process are the strangers. Each process has its part of them, so that it also has a
+        client that meets others.
+        """
+        does = self.settings.workload
+        if does.strangers_from is None:
+            return None
+        names = sorted(self._workers)
+        rank = names.index(self._node) if self._node in names else 0
+        first, end = (does.strangers * edge // len(names) for edge in (rank, rank + 1))
+        number = first + client % CLIENTS_PER_PROCESS
+        return does.strangers_from + number if number < end else None
+
     def keys(self, client: int) -> Keys:
         """The seeded choice of keys of one client, whatever the others do."""
         settings = self.settings
+        stranger = self._key_of_stranger(client)
+        if stranger is not None:
+            return OwnKey(stranger, settings.key)
         dice = random.Random(f"{settings.seed}/{client}")
         shared = settings.workload.shared_keys
         if not shared:
@@ -209,14 +244,25 @@ class LoadProcess:
 
     def think_ns(self, client: int) -> Callable[[], int] | None:
         """The seeded think time of one client."""
-        does = self.settings.workload
-        return think_ns(does.think_ms, does.thinking, random.Random(f"{self.settings.seed}/{client}/thinks"))
+        does, dice = self.settings.workload, random.Random(f"{self.settings.seed}/{client}/thinks")
+        if self.is_stranger(client):
+            return think_ns(STRANGERS_PAUSE_MS, EXPONENTIAL, dice)
+        return think_ns(does.think_ms, does.thinking, dice)
+
+    def hold_ms(self, client: int) -> float:
+        """How long one client holds a lock."""
+        return 0.0 if self.is_stranger(client) else self.settings.hold_ms
 
     def end_one(self) -> None:
         """One operation of the window has ended, in whatever way."""
         self.in_flight -= 1
         if self._closing and not self.in_flight:
             self._drained.set()
+
+    def keep_around(self, row: tuple[int, ...]) -> None:
+        """An operation that is not counted. What ended before the window opened is not kept."""
+        if self._around is not None and monotonic_ns() >= self.window.opens_ns:
+            self._around.record(*row)
 
     def note_answer(self) -> None:
         """The system answered something other than a failure."""
@@ -346,12 +392,18 @@ class LoadProcess:
         folder = self.settings.record_into
         if folder is not None:
             (folder / self._rows_file).write_bytes(recorder.packed_rows)
+            if self._around is not None:
+                (folder / self._around_file).write_bytes(self._around.packed_rows)
             if self.climb is not None:
                 (folder / self._climb_file).write_bytes(self.climb.recorder.packed_rows)
 
     @property
     def _rows_file(self) -> str:
         return f"rows-{self.index}.bin"
+
+    @property
+    def _around_file(self) -> str:
+        return f"around-{self.index}.bin"
 
     @property
     def _climb_file(self) -> str:
@@ -380,7 +432,9 @@ class LoadProcess:
             "machine": self._machine,
             "started_at": self._started_at,
             "observations": dict(self._observations),
+            "window_ns": [self.window.opens_ns, self.window.closes_ns],
             "rows": self._rows_file,
+            "around": None if self._around is None else self._around_file,
             "climb_rows": None if climb is None else self._climb_file,
             "climb_began_ns": None if climb is None else climb.begins_ns,
         }

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from bench.load.rows import NOTHING_HELD, OUTCOMES, PACK_ROW, as_rows, column
+from bench.load.rows import NOTHING_HELD, OUTCOMES, PACK_ROW, as_rows, by_population, column
 
 # Reasons can hold ports, ids and instants. Past this many different ones the rest is counted together, not dropped.
 REASONS_MAX = 100
@@ -19,10 +19,10 @@ _PHASES = {"outcome": ("acquire", "response"), "released": ("hold", "release")} 
 
 
 class Recorder:
-    """All operations of one system in one process."""
+    """All operations of one system in one process. `strangers_from` is the lowest key number of a stranger, if any."""
 
-    def __init__(self, keep_rows: bool) -> None:
-        self._keep_rows = keep_rows
+    def __init__(self, keep_rows: bool, strangers_from: int | None = None) -> None:
+        self._keep_rows, self._strangers_from = keep_rows, strangers_from
         self.reset()
 
     def reset(self) -> None:
@@ -69,10 +69,10 @@ class Recorder:
 
     def counts(self) -> Counter[str]:
         """How many operations were recorded since the last reset, by "phase/outcome"."""
-        return self._forgotten + _count(bytes(self._packed))
+        return self._forgotten + _count(bytes(self._packed), self._strangers_from)
 
     def _forget(self) -> None:
-        self._forgotten += _count(bytes(self._packed))
+        self._forgotten += _count(bytes(self._packed), self._strangers_from)
         self._packed.clear()
         self._rows = 0
 
@@ -93,12 +93,12 @@ def acquires(counts: Counter[str]) -> int:
     return sum(count for name, count in counts.items() if name.startswith("acquire/"))
 
 
-def _count(packed: bytes) -> Counter[str]:
-    rows = as_rows(packed)
+def _count(packed: bytes, strangers_from: int | None) -> Counter[str]:
     found: Counter[str] = Counter()
-    for name, phases in _PHASES.items():
-        codes, counts = np.unique(column(rows, name), return_counts=True)
-        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-            if code != NOTHING_HELD:
-                found.update({f"{phase}/{OUTCOMES[code]}": count for phase in phases})
+    for whose, rows in by_population(as_rows(packed), strangers_from):
+        for name, phases in _PHASES.items():
+            codes, counts = np.unique(column(rows, name), return_counts=True)
+            for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+                if code != NOTHING_HELD:
+                    found.update({f"{whose}{phase}/{OUTCOMES[code]}": count for phase in phases})
     return found

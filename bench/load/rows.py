@@ -7,11 +7,13 @@ to walk over.
 """
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from bench.records.schema import STRANGERS
 from bench.systems.base import Outcome
 
 # Those of events.parquet, `EVENT_COLUMNS` and `ADDED_COLUMNS`.
@@ -45,6 +47,19 @@ def as_rows(packed: bytes) -> Rows:
 
 def column(rows: Rows, name: str) -> npt.NDArray[np.int64]:
     return rows[:, COLUMNS.index(name)]
+
+
+def by_population(rows: Rows, strangers_from: int | None) -> Iterator[tuple[str, Rows]]:
+    """The rows of the clients that meet, and those of strangers, each with what the names of its phases begin with.
+
+    `strangers_from` is the lowest key number of a stranger; None where there are none.
+    """
+    if strangers_from is None:
+        yield "", rows
+        return
+    strange = column(rows, "key") >= strangers_from
+    yield "", rows[~strange]
+    yield STRANGERS, rows[strange]
 
 
 def read_rows(paths: list[Path]) -> Rows:

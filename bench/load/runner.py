@@ -74,6 +74,8 @@ def run_load(
     for one in behind:
         surroundings |= to_environment(one, where(one, supervisor)[1])
     facts_before = facts_of(entry, endpoint, "before")
+    if plan.workload.name in JOBS:
+        _begin_records(plan, supervisor)
     try:
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=".load-") as name:
             argv = _command(plan, Path(name), client_variant or {})
@@ -83,6 +85,8 @@ def run_load(
             rows, climbs = _rows(Path(name), result)
             jobs = _jobs(plan, Path(name), result["processes"], supervisor) if plan.workload.name in JOBS else None
             write_events(folder.events_path, rows)
+            if result["around"]:
+                write_events(folder.around_path, read_rows([Path(name) / part for part in result["around"]]))
     except OSError as refused:
         raise LoadFailed(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
@@ -99,6 +103,7 @@ def run_load(
     return Measured(
         started_at=result["started_at"],
         window_s=plan.workload.measure_s,
+        window_ns=tuple(result["window_ns"]),
         histograms={phase: histogram.encode() for phase, histogram in sorted(histograms.items())},
         counts=dict(sorted(counts.items())),
         aborted=result["aborted"],
@@ -135,6 +140,13 @@ def systems_behind(plan: RunPlan) -> tuple[System, ...]:
     """Those whose servers a run needs: its own system's, and of a workload of jobs those that keep the records."""
     entries = [system(plan.system), *([keeper()] if plan.workload.name in JOBS else [])]
     return tuple({entry.name: entry for entry in entries}.values())
+
+
+def _begin_records(plan: RunPlan, supervisor: Supervisor) -> None:
+    """A run that is begun again finds no records: each load process makes those that are missing. Raises NoRecords."""
+    from bench.jobs.records import drop, schema_of  # here, as below
+
+    drop(where(keeper(), supervisor)[1], schema_of(plan.seed))
 
 
 def _jobs(plan: RunPlan, folder: Path, processes: int, supervisor: Supervisor) -> JobsDone:
@@ -267,7 +279,7 @@ def _rows(folder: Path, result: Mapping[str, Any]) -> tuple[Rows, Sequence[tuple
 def _histograms(plan: RunPlan, rows: Rows, result: Mapping[str, Any]) -> dict[str, LatencyHistogram]:
     gap, gaps = generator_gaps(rows, plan.workload.open_loop)
     lag = LatencyHistogram({int(edge): count for edge, count in result["lag"].items()})
-    return {**phases_of(rows), gap: gaps, LAG: lag}
+    return {**phases_of(rows, plan.workload.strangers_from), gap: gaps, LAG: lag}
 
 
 def _ladder(

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+EXPONENTIAL = "exponential"
 _NS_PER_MS = 1e6
 
 
@@ -11,6 +12,6 @@ def think_ns(think_ms: float, thinking: str, dice: random.Random) -> Callable[[]
     if not think_ms:
         return None
     mean_ns = think_ms * _NS_PER_MS
-    if thinking == "exponential":
+    if thinking == EXPONENTIAL:
         return lambda: round(dice.expovariate(1.0) * mean_ns)
     return lambda: round(mean_ns)

@@ -24,10 +24,18 @@ from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST
 
 from bench.load.climb import Climb
 from bench.load.loop import Alarm, Turn
+from bench.load.pool import Borrower
 from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess, process_of
 from bench.load.recorder import Recorder
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
-from bench.load.shown import ACQUIRE_NAMES, FAILURES, HOST, RELEASE_NAMES
+from bench.load.shown import (
+    ACQUIRE_NAMES,
+    FAILURES,
+    HOST,
+    RELEASE_NAMES,
+    STRANGERS_ACQUIRE_NAMES,
+    STRANGERS_RELEASE_NAMES,
+)
 from bench.systems.base import Grant, LockClient, Outcome, Refusal, Released
 from bench.systems.registry import SYSTEMS, System, system
 
@@ -57,7 +65,7 @@ class LockUser(User):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        self._client: LockClient | None = None
+        self._client: LockClient | Borrower | None = None
         self._grant: Grant | None = None
         self._way: Way | None = None  # of a workload of jobs
         self._calling = False  # inside a call of the adapter, whose connection is then in the middle of something
@@ -78,13 +86,17 @@ class LockUser(User):
         self._number = process.enroll()
         self._place = self._number % CLIENTS_PER_PROCESS
         self._keys = process.keys(self._number)
-        self._hold_ns = round(settings.hold_ms * _NS_PER_MS)
+        self._hold_ns = round(process.hold_ms(self._number) * _NS_PER_MS)
         self._think_ns = process.think_ns(self._number)
+        self._acquire_names, self._release_names = ACQUIRE_NAMES, RELEASE_NAMES
+        if process.is_stranger(self._number):
+            self._acquire_names, self._release_names = STRANGERS_ACQUIRE_NAMES, STRANGERS_RELEASE_NAMES
         self._turn, self._alarm = Turn(), Alarm()
         try:
-            self._client = process.connect(self._entry)
+            client = self._client = process.client(self._entry)
             if process.jobs is not None:
-                self._way = process.jobs.way(self._client, self._wait, self._alarm)
+                assert isinstance(client, LockClient), "jobs have no pool"
+                self._way = process.jobs.way(client, self._wait, self._alarm)
         except ConnectionError as refused:
             process.fail(str(refused))
             raise GreenletExit from refused
@@ -139,23 +151,28 @@ class LockUser(User):
         self._note(answer)
         if freed is not None:
             self._note(freed)
-        if recorder is not None and not process.sealed:
-            intended_ns = started_ns if due_ns is None else due_ns
-            recorder.record(
-                self._number,
-                index,
-                intended_ns,
-                started_ns,
-                answered_ns,
-                released_ns,
-                freed_ns,
-                CODES[Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome],
-                NOTHING_HELD if freed is None else CODES[freed.outcome],
-                NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
-            )
-            self._show(recorder, ACQUIRE_NAMES, answer, answered_ns - intended_ns)
+        if process.sealed:
+            return
+        intended_ns = started_ns if due_ns is None else due_ns
+        row = (
+            self._number,
+            index,
+            intended_ns,
+            started_ns,
+            answered_ns,
+            released_ns,
+            freed_ns,
+            CODES[Outcome.ACQUIRED if isinstance(answer, Grant) else answer.outcome],
+            NOTHING_HELD if freed is None else CODES[freed.outcome],
+            NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
+        )
+        if recorder is None:
+            process.keep_around(row)
+        else:
+            recorder.record(*row)
+            self._show(recorder, self._acquire_names, answer, answered_ns - intended_ns)
             if freed is not None:
-                self._show(recorder, RELEASE_NAMES, freed, freed_ns - released_ns)
+                self._show(recorder, self._release_names, freed, freed_ns - released_ns)
 
     def do_job(self) -> None:
         """One whole job, in place of `take_turn`. Its calls and its computing lie between the two clock reads."""
@@ -198,6 +215,7 @@ class LockUser(User):
             client.release(self._grant)
         # A client that was killed inside a call has a connection with half a conversation on it. It is closed, not used
         # again; what it may hold ends with its lease, and its key belongs to this run alone.
+        # Of a pool too: no other client gets that connection.
         client.close()
         if self._way is not None:
             self._way.close()

@@ -3,6 +3,7 @@
     campaign.json, environment.json, ...   as they were
     runs.parquet                           every run's records (`bench.records.packed_runs`)
     events.parquet                         every run's events, of a campaign of load; a third of their size
+    around.parquet                         the same of operations around the windows, of the runs that have such
 
 `python -m bench.records.packed FROM TO` packs a campaign of either kind, without its logs; `--unpack` undoes it.
 
@@ -69,6 +70,15 @@ def events_table(path: Path) -> pa.Table:
         return table
 
 
+def has_events(path: Path) -> bool:
+    """Is there such a file, or does the packed campaign have this run's part of it? Raises StoreError."""
+    file = _file_of(path)
+    if file == path:
+        return path.exists()
+    with events_told(path):
+        return path.parent.name in _runs_in(pq.read_schema(file))
+
+
 def require_whole(path: Path) -> None:
     """Raise StoreError where a run has events and their file was cut off. Most of it is not read.
 
@@ -111,7 +121,10 @@ def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
         runs: list[RunFolder | HazardRunFolder] = [*source.runs()]
         write_packed_runs(target / RUNS_FILE, PHASES, ((run.path.name, _records(run)) for run in runs))
         if isinstance(source, CampaignFolder):
-            _pack_events([run for run in source.runs() if run.has(run.measurement)], target)
+            measured = [run for run in source.runs() if run.has(run.measurement)]
+            _pack_events([run.events_path for run in measured], target)
+            if around := [run.around_path for run in measured if has_events(run.around_path)]:
+                _pack_events(around, target)
 
 
 def unpack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
@@ -123,7 +136,8 @@ def unpack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None
             for phase, text in _records(run).items():
                 (folder / f"{phase}.json").write_text(text, encoding="utf-8")
             if isinstance(run, RunFolder) and run.has(run.measurement):
-                pq.write_table(events_table(run.events_path), folder / run.events_path.name)
+                for path in (run.events_path, *([run.around_path] if has_events(run.around_path) else [])):
+                    pq.write_table(events_table(path), folder / path.name)
 
 
 @contextmanager
@@ -145,17 +159,18 @@ def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:
     return {phase: run.text(phase).decode() for phase in PHASES if run.has(phase)}
 
 
-def _pack_events(runs: list[RunFolder], folder: Path) -> None:
+def _pack_events(paths: Sequence[Path], folder: Path) -> None:
+    """Files of one name, each in the folder of its run, into one of that name."""
     words = pa.dictionary(pa.int8(), pa.string())
     # One schema for all: where a run lacks the release's answer, none has it.
-    added = all(_has_added(run.events_path) for run in runs)
+    added = all(map(_has_added, paths))
     lengths = (*_LENGTHS, _ADDED_LENGTH) if added else _LENGTHS
     schema = pa.schema(
         [*((name, pa.int64()) for name in (*_WHOLE, *lengths)), *((name, words) for name in _WORDS)],
-        metadata={_RUNS: json.dumps([run.path.name for run in runs])},
+        metadata={_RUNS: json.dumps([path.parent.name for path in paths])},
     )
     with pq.ParquetWriter(
-        folder / "events.parquet",
+        folder / (paths[0].name if paths else "events.parquet"),
         schema,
         compression="zstd",
         compression_level=_LEVEL,
@@ -165,8 +180,8 @@ def _pack_events(runs: list[RunFolder], folder: Path) -> None:
             **dict.fromkeys(_WHOLE, "DELTA_BINARY_PACKED"),
         },
     ) as writer:
-        for run in runs:
-            packed = _packed(events_table(run.events_path), added)
+        for path in paths:
+            packed = _packed(events_table(path), added)
             writer.write_table(packed.cast(schema), row_group_size=max(1, len(packed)))
 
 
@@ -190,10 +205,14 @@ def _packed(table: pa.Table, added: bool) -> pa.Table:
 
 def _part(of_campaign: Path, run_id: str) -> pa.Table:
     file = pq.ParquetFile(of_campaign)
-    runs = json.loads((file.schema_arrow.metadata or {}).get(_RUNS, "[]"))
+    runs = _runs_in(file.schema_arrow)
     if run_id not in runs:
         raise LookupError("it has none of them")
     return _unpacked(file.read_row_group(runs.index(run_id)))
+
+
+def _runs_in(schema: pa.Schema) -> list[str]:
+    return list(json.loads((schema.metadata or {}).get(_RUNS, "[]")))
 
 
 def _unpacked(table: pa.Table) -> pa.Table:

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bench.records.workload import Workload
 
 SCHEMA_VERSION = 1
+STRANGERS = "stranger_"  # begins the name of each phase of theirs in `Measured`
 
 # One row an operation in events.parquet; instants in nanoseconds of CLOCK_MONOTONIC (one clock for all processes of a
 # machine). `acquired_ns` is when the acquire was answered, whatever the answer; `released_ns` is when the release was
@@ -45,6 +46,10 @@ EVENT_COLUMNS = (
 # Columns that came later: older records lack them. `freed_ns` is when the release was answered, 0 where nothing was
 # held.
 ADDED_COLUMNS = ("freed_ns",)
+# Rows of the same form, in a file of their own: operations that began before the window or after it, and ended within
+# it or while those of the window still did. They are in no count and in no latency, but without them nobody can say who
+# had a key before whom.
+AROUND_FILE = "around.parquet"
 
 
 class _Record(BaseModel):
@@ -161,6 +166,7 @@ class Struck(_Record):
     window_opens_ns: int
     began_ns: int  # just before the first signal was sent: what follows may be its effect
     ended_ns: int | None  # when it was over: nodes went on, or served again; None: an instant, which has no end
+    in_force_ns: int | None = None  # from when all of it was in force, without a doubt; None: not recorded
     confirmed: str
 
 
@@ -189,12 +195,15 @@ class Measured(_Record):
     `acquire` (started to answered), `response` (intended to answered), `hold`, `release`; plus `loop_lag/all` and the
     generator's own time between two operations of a client: `think/all` in a closed loop (end of one to the start of
     the next), `wake/all` in an open one (from when an arrival was due and its client free, to its start).
+    Operations of strangers are in phases of their own, `stranger_acquire` and so on, and in `think/all` as all are.
     `counts` maps the same names to the number of operations; the two agree, and a check says so.
     """
 
     schema_version: int = SCHEMA_VERSION
     started_at: str
     window_s: float
+    # First and last instant (ns of CLOCK_MONOTONIC) at which the windows of all load processes were open; None: older.
+    window_ns: tuple[int, int] | None = None
     histograms: dict[str, str]
     counts: dict[str, int]
     aborted: int  # operations cut off by the end of the run: neither success nor failure, in no histogram

@@ -17,6 +17,7 @@ from bench.errors import LockbenchError
 from bench.records.hazards import HazardCampaign, HazardChecked, HazardHistory, HazardPlan
 from bench.records.packed_runs import RUNS_FILE, PackedRuns
 from bench.records.schema import (
+    AROUND_FILE,
     SCHEMA_VERSION,
     Added,
     Campaign,
@@ -134,6 +135,10 @@ class RunFolder(AnyRunFolder[RunPlan, Checked]):
     @property
     def events_path(self) -> Path:
         return self.path / "events.parquet"
+
+    @property
+    def around_path(self) -> Path:
+        return self.path / AROUND_FILE
 
 
 class HazardRunFolder(AnyRunFolder[HazardPlan, HazardChecked]):

@@ -18,6 +18,7 @@ from bench.records.durations import duration_text
 
 WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate", "update", "consume")
 UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE, UPDATE, CONSUME = WORKLOADS
+DELIVERIES = 2  # of each message to consume, one right after the other: at least once is rarely once
 JOBS = (UPDATE, CONSUME)  # each operation is a whole job on a record, by one of these ways
 WAYS = ("lock", "for-update", "version", "idempotency-key", "unguarded")
 BY_LOCK, BY_ROW_LOCK, BY_VERSION, BY_KEY, UNGUARDED = WAYS
@@ -27,6 +28,8 @@ MEETING = (CONTENDED, HOT_COLD, CONTENDED_RATE, *JOBS)  # here clients meet at a
 OPEN_LOOPS = (RATE, CONTENDED_RATE)  # operations arrive at instants of their own
 # Where keys is 0; clients of the others then have one each.
 KEYS_OF = {CONTENDED: 1, HOT_COLD: 100, CONTENDED_RATE: 1, UPDATE: 1, CONSUME: 50_000}
+# Of strangers, between two operations, on average: often enough to notice what keeps them waiting, too seldom to be it.
+STRANGERS_PAUSE_MS = 10.0
 ARRIVALS = ("poisson", "uniform")
 THINKS = ("fixed", "exponential")
 NO_FAULT = "none"
@@ -135,6 +138,24 @@ class Behaviour(BaseModel):
         Field(description="contended, hot-cold: pauses all of that length, or random around it"),
         Parameter("thinking", "exponential", "{} think time", choices=THINKS, of=(CONTENDED, HOT_COLD)),
     ] = "fixed"
+    strangers: Annotated[  # 0: all clients meet at the key
+        int,
+        Field(
+            ge=0,
+            le=PROCESSES_AT_MOST * CLIENTS_PER_PROCESS_AT_MOST,
+            description="contended: how many of the clients have a key of their own, and no hold",
+        ),
+        Parameter("strangers", "4", "{} strangers", "1 stranger", of=(CONTENDED,), zero="none"),
+    ] = 0
+    pool: Annotated[  # 0: each client has its own connection
+        int,
+        Field(
+            ge=0,
+            le=CLIENTS_PER_PROCESS_AT_MOST,
+            description="contended: connections shared by all clients of a process",
+        ),
+        Parameter("pool", "4", "pool of {}", of=(CONTENDED,), zero="one for each client"),
+    ] = 0
     zipf_exponent: Annotated[
         float,
         Field(ge=0, le=10, description="hot-cold: how unevenly the keys are used"),
@@ -188,6 +209,11 @@ class Behaviour(BaseModel):
         """Do operations arrive at instants of their own?"""
         return self.name in OPEN_LOOPS
 
+    @property
+    def strangers_from(self) -> int | None:
+        """The lowest key number of a stranger, above those of all keys at which clients meet; None: no strangers."""
+        return self.shared_keys if self.name == CONTENDED and self.strangers else None
+
 
 class Workload(Behaviour):
     """What all clients do together. The same parameters in two runs mean that the runs may be pooled."""
@@ -233,6 +259,11 @@ class Workload(Behaviour):
         return label
 
     @property
+    def meeting_clients(self) -> int:
+        """How many clients there are besides the strangers."""
+        return self.clients if self.strangers_from is None else self.clients - self.strangers
+
+    @property
     def has_fault(self) -> bool:
         """Is something broken within the window? Then its servers are the lab's."""
         return self.fault != NO_FAULT
@@ -268,6 +299,8 @@ _ADDED = (
     "thinking",
     *_OF_A_FAULT,
     *_OF_A_JOB,
+    "strangers",
+    "pool",
 )
 
 

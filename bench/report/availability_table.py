@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.contention.availability import AFTER, BEFORE, DURING
 from bench.analysis.contention.availability_cells import answered, availability_value
-from bench.analysis.intervals import Estimate
 from bench.records.durations import duration_text
 from bench.records.workload import Workload
 from bench.report import formats
@@ -57,19 +56,35 @@ def _seconds(name: str) -> Callable[[CellRow], Text]:
 
     def text(row: CellRow) -> Text:
         value = availability_value(row.cell, name)
-        again = availability_value(row.cell, "grants_again")
-        if isinstance(again, Estimate) and not again.low and isinstance(value, Estimate):
-            return Text(f"≥{formats.NO_BREAK}{formats.significant(value.low)} (no grant again)", runs=row.cell.evidence)
-        return estimate_text(value, lambda one: formats.with_range(one, formats.significant), row.cell)
+        never = _never_again(row.cell)
+        if not never or isinstance(value, Absent):
+            return estimate_text(value, lambda one: formats.with_range(one, formats.significant), row.cell)
+        # All of them: no more is known of any run than the least that was seen.
+        words = (
+            formats.significant(value.low) if never == value.runs else formats.with_range(value, formats.significant)
+        )
+        return Text(f"≥{formats.NO_BREAK}{words} ({_never_words(never, value.runs)})", runs=row.cell.evidence)
 
     return text
 
 
 def _again(row: CellRow) -> Text:
     value = availability_value(row.cell, "grants_again_s")
-    if isinstance(value, Estimate) and not value.high:
-        return Text("while in force", runs=row.cell.evidence)
-    return _seconds("grants_again_s")(row)
+    if isinstance(value, Absent) or value.high:
+        return _seconds("grants_again_s")(row)
+    never = _never_again(row.cell)
+    if never == value.runs:  # the window closed while the fault was in force
+        return Text(_never_words(never, value.runs), runs=row.cell.evidence)
+    return Text(f"while in force{f' ({_never_words(never, value.runs)})' if never else ''}", runs=row.cell.evidence)
+
+
+def _never_again(cell: Cell) -> int:
+    """How many of the runs that count saw no grant between the fault and the end of the load."""
+    return sum(run.availability.get("grants_again") == 0.0 for run in cell.used)
+
+
+def _never_words(never: int, runs: int) -> str:
+    return "no grant again" if never == runs else f"no grant again in {never} of {runs} runs"
 
 
 def _answered(phase: str) -> Callable[[CellRow], Text]:

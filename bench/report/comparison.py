@@ -204,7 +204,8 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
         f"{_unit(evidence)} ({used}).",
         "A percentile is printed only if every run has enough operations for it. A run that failed a self-check is "
         "kept but left out of the numbers; a footnote says so.",
-        f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events.",
+        f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events. Where "
+        "clients share keys they wait at the same time, so there the stalls of all runs count together.",
         "Why a cell is `void` or `n/a`: `lockbench show SYSTEM WORKLOAD` lists its runs, with the checks that each of "
         "them passed or failed.",
         *method_sentences(evidence),

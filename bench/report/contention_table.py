@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
-from bench.analysis.contention.sweeps import alone, is_about_waiting
+from bench.analysis.contention.sweeps import alone, meets_at_keys
 from bench.analysis.intervals import Estimate
 from bench.report import formats
 from bench.report.cell_texts import by_alone_words, estimate_text, ms_text, whole_text
@@ -39,7 +39,7 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
     Jobs, and runs with a fault, have tables of their own: what waiting costs is neither's cost.
     """
-    shared = [row for row in cell_rows(comparison) if is_about_waiting(row.cell.workload)]
+    shared = [row for row in cell_rows(comparison) if meets_at_keys(row.cell.workload)]
     if not shared:
         return ()
     found: list[Block] = [Heading(_TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, shared)]

@@ -66,7 +66,7 @@ def way_title(line: WayLine) -> str:
         return f"{names.title(line.system)}, lock {'and fence' if line.fenced else 'without a fence'}"
     if does.way != BY_VERSION:
         return _WAYS.get(does.way, does.way)
-    return f"{_WAYS[BY_VERSION]}, {'again at once' if does.wait == 'try' else does.wait}"
+    return f"{_WAYS[BY_VERSION]}, {'again at once' if line.at_once else does.wait}"
 
 
 def crossing_words(found: Crossing) -> str:
@@ -76,6 +76,11 @@ def crossing_words(found: Crossing) -> str:
     if found.hidden:
         counts = ", ".join(map(str, found.hidden))
         return f"{who} not known: with {counts} contenders the lesser number is only a limit ({runs})."
+    if found.clients is None and found.seen:
+        return (
+            f"{who} seen in {len(found.seen)} of {runs}, at {formats.spread(found.seen)} contenders; in the others not "
+            f"up to {found.up_to}."
+        )
     if found.clients is None:
         return f"{who} not seen up to {found.up_to} contenders ({runs})."
     low, high = f"{found.seen[0]}", f"{found.seen[-1]}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bench.analysis.cells import STALLS_NEEDED, Absent, Cell
+from bench.analysis.cells import STALLS_NEEDED, Cell
 from bench.records.workload import JOBS, Workload, parameters
 from bench.report import formats
 from bench.report.availability_table import fault_words
@@ -43,7 +43,7 @@ def _latency(quantile: str) -> Callable[[CellRow], Text]:
 
 def clients_words(workload: Workload) -> str:
     """What the clients did."""
-    clients = formats.counted([workload.clients], "client")
+    clients = formats.counted([workload.meeting_clients], "client")
     if workload.step_s:
         clients = f"up to {clients}"
     keys = "own keys" if not workload.keys else formats.counted([workload.keys], "key")
@@ -57,6 +57,10 @@ def clients_words(workload: Workload) -> str:
     if workload.think_ms:
         parts.append(f"think {workload.think_ms:g} ms ({workload.thinking})")
     parts.append(f"wait {workload.wait}")
+    if workload.strangers:
+        parts.append(formats.counted([workload.strangers], "stranger"))
+    if workload.pool:
+        parts.append(f"pool of {formats.counted([workload.pool], 'connection')}")
     if workload.has_fault:
         parts.append(fault_words(workload))
     if workload.label:
@@ -73,10 +77,10 @@ def _asked(row: CellRow) -> Text:
 
 
 def _of_the_load(cell: Cell) -> str:
-    stalls = cell.value("stalls_p99")
+    stalls = cell.stalls()
     details = list(_of_its_model(cell))
-    if not isinstance(stalls, Absent) and stalls.low >= STALLS_NEEDED:
-        details.append(f"p99 on {formats.counted([int(stalls.low)], 'stall')} or more")
+    if stalls is not None and stalls >= STALLS_NEEDED:
+        details.append(f"p99 on {formats.counted([stalls], 'stall')} {'in all' if cell.workload.keys else 'or more'}")
     return "; ".join(details) or formats.NOTHING
 
 

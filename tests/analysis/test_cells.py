@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.analysis.cells import TOO_SMALL, Absent, Cell, amplification, cell_frame, cells_named, cells_of
 from bench.analysis.intervals import Estimate, Method
-from bench.analysis.metrics import METRICS, OF_JOBS, Direction, metric
+from bench.analysis.metrics import METRICS, OF_JOBS, OF_STRANGERS, Direction, metric
 from bench.analysis.notes import CHECKS, FAILED, OUTCOMES, SMALL_SAMPLE, Note
 from bench.analysis.runs import GENERATOR_CHECK, RunRow, Setting, run_frame, run_rows
 from bench.records.schema import Facts, Failed, Measured, RunState, Workload
@@ -196,7 +196,7 @@ def test_the_frames_have_a_row_for_everything(synthetic: Path) -> None:
     runs, cells = run_frame(rows), cell_frame(cells_of(rows))
     assert len(runs) == len(rows)
     assert len(cells) == runs.groupby(["system", "workload"]).ngroups
-    assert set(METRICS) - {"contention_amplification", *OF_JOBS} <= set(cells.columns)
+    assert set(METRICS) - {"contention_amplification", *OF_JOBS, *OF_STRANGERS} <= set(cells.columns)
     redis = cells[(cells.system == "redis") & (cells.workload == "saturation")].iloc[0]
     assert redis.bounds == "generator"
     assert redis.throughput_pairs_per_s_low <= redis.throughput_pairs_per_s <= redis.throughput_pairs_per_s_high

@@ -9,7 +9,7 @@ from bench.analysis.cells import NOT_RECORDED, Absent, Cell, cell_frame, cells_o
 from bench.analysis.curves import curve
 from bench.analysis.from_events import FROM_EVENTS
 from bench.analysis.intervals import Estimate
-from bench.analysis.metrics import METRICS, OF_JOBS
+from bench.analysis.metrics import METRICS, OF_JOBS, OF_STRANGERS
 from bench.analysis.notes import DRIFT, TWO_MODES
 from bench.analysis.runs import RunRow, run_rows
 from bench.records.histogram import LatencyHistogram
@@ -46,17 +46,39 @@ def with_metrics(cell: Cell, **values: float | list[float] | None) -> Cell:
 def test_a_percentile_on_fewer_than_three_stalls_is_not_printed(
     tmp_path: Path, stalls: float | None, told: str | None
 ) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=stalls).value("acquire_us_p99")
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=stalls).value("acquire_us_p99")
     assert (found.reason if isinstance(found, Absent) else None) == told
 
 
+def test_a_percentile_of_strangers_rests_on_stalls_of_their_own(tmp_path: Path) -> None:
+    found = cell(tmp_path)
+    found = replace(found, workload=found.workload.model_copy(update={"strangers": 2}))
+    found = with_metrics(found, stranger_acquire_us_p99=900.0, stranger_acquire_us_p50=200.0, stalls_p99=1.0)
+    assert isinstance(found.value("stranger_acquire_us_p99"), Estimate)
+    found = with_metrics(found, stranger_stalls_p99=2.0, stalls_p99=9.0)
+    assert found.value("stranger_acquire_us_p99") == Absent("n/a (2 stalls)")
+    assert isinstance(found.value("stranger_acquire_us_p50"), Estimate)
+    assert isinstance(found.value("acquire_us_p99"), Estimate)
+
+
 def test_a_percentile_that_is_printed_says_how_many_stalls_carry_it(tmp_path: Path) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=[9.0, 4.0, 9.0, 12.0, 9.0, 9.0])
     assert workloads_table._of_the_load(found) == "p99 on 4 stalls or more"
 
 
+@pytest.mark.parametrize(("runs", "told"), [(2, "n/a (2 stalls)"), (3, None), (6, None)])
+def test_where_clients_wait_for_each_other_the_stalls_of_all_runs_count(
+    tmp_path: Path, runs: int, told: str | None
+) -> None:
+    """Their waits overlap by nature: each run has one, and each run is independent of the others."""
+    found = with_metrics(cell(tmp_path, runs=runs), stalls_p99=1.0)
+    value = found.value("acquire_us_p99")
+    assert (value.reason if isinstance(value, Absent) else None) == told
+    assert workloads_table._of_the_load(found) == ("—" if told else f"p99 on {runs} stalls in all")
+
+
 def test_one_run_with_one_stall_is_enough_to_print_none(tmp_path: Path) -> None:
-    found = with_metrics(cell(tmp_path), stalls_p99=[9.0, 9.0, 9.0, 9.0, 9.0, 1.0])
+    found = with_metrics(cell(tmp_path, "uncontended"), stalls_p99=[9.0, 9.0, 9.0, 9.0, 9.0, 1.0])
     assert found.value("acquire_us_p99") == Absent("n/a (1 stall)")
     assert isinstance(found.value("acquire_us_p50"), Estimate)
 
@@ -83,6 +105,8 @@ def test_a_value_without_a_logarithm_is_shown_with_its_range(tmp_path: Path, met
     found = with_metrics(cell(tmp_path), **{metric: [value, 4.0, 5.0, 6.0, 7.0, 8.0]})
     if metric in OF_JOBS:
         found = replace(found, workload=found.workload.model_copy(update={"name": UPDATE}))
+    if metric in OF_STRANGERS:
+        found = replace(found, workload=found.workload.model_copy(update={"strangers": 2}))
     estimate = found.value(metric)
     assert isinstance(estimate, Estimate)
     assert (estimate.low, estimate.has_confidence) == (value, False)

@@ -48,6 +48,40 @@ def test_where_most_runs_show_none_it_is_not_seen() -> None:
     assert (found.seen, found.clients, found.runs) == ((8,), None, 3)
 
 
+NEVER, ONCE = dict.fromkeys(LOCKING, 200.0), {1: 120.0, 2: 110.0, 4: 90.0, 8: 70.0}
+
+
+@pytest.mark.parametrize(
+    ("optimistic", "kept_up"),
+    [
+        ([NEVER], True),
+        ([LOCKING], True),
+        ([{1: 120.0, 2: 90.0, 4: 80.0, 8: 101.0}], False),  # behind, and ahead again
+        ([NEVER, NEVER, {1: 120.0, 2: 99.0, 4: 120.0, 8: 120.0}], True),  # in one run of three
+        ([NEVER, NEVER, ONCE], False),
+        ([NEVER, ONCE], False),
+    ],
+)
+def test_optimism_kept_up_where_it_was_never_behind(optimistic: list[Rates], kept_up: bool) -> None:
+    found = crossing_of(*optimistic)
+    assert (found.clients, found.kept_up) == (None, kept_up)
+
+
+def test_optimism_has_not_kept_up_with_what_may_be_faster_than_seen() -> None:
+    rows = [row("version", n, 200.0, wait="try") for n in (2, 4, 8)]
+    rows += [row("for-update", n, 100.0, bounds=("machine",) if n == 4 else ()) for n in (2, 4, 8)]
+    (found,) = crossings(lines_of(rows))
+    assert (found.hidden, found.kept_up) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("wait", "at_once"), [("try", True), ("block", True), ("poll-5ms", False), ("backoff-1ms-32ms-full", False)]
+)
+def test_an_optimist_without_an_interval_begins_again_at_once(wait: str, at_once: bool) -> None:
+    (found,) = lines_of([row("version", 4, 300.0, wait=wait)])
+    assert found.at_once is at_once
+
+
 @pytest.mark.parametrize(("way", "hidden"), [("version", (8,)), ("for-update", (4,))])
 def test_where_the_lesser_number_is_only_a_limit_nothing_is_known(way: str, hidden: tuple[int, ...]) -> None:
     """Optimism is ahead with 4 contenders and behind with 8. What is behind is as fast as shown, or faster."""

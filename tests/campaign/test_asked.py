@@ -77,6 +77,11 @@ def test_without_changes_a_cell_is_the_modes_own(name: str, mode: Mode) -> None:
         ("contended", {"clients": "9,9, 9"}, ["contended, 9 clients"]),
         ("contended", {"clients": "1", "keys": "1"}, ["contended, 1 client"]),
         ("rate", {"rate": "250", "arrivals": "uniform"}, ["rate, 250 arrivals a second, uniform arrivals"]),
+        (
+            "contended",
+            {"strangers": "1,4", "pool": "4"},
+            [f"contended, {n}, pool of 4" for n in ("1 stranger", "4 strangers")],
+        ),
         ("hot-cold", {"zipf": "0,1.2"}, ["hot-cold, Zipf 0", "hot-cold, Zipf 1.2"]),
         ("saturation", {"step": "0s", "window": "60s"}, ["saturation, step 0 ms, window 60 s"]),
         ("uncontended", {"clients": "2", "processes": "2"}, ["uncontended, 2 clients, 2 processes"]),
@@ -147,6 +152,12 @@ def test_every_parameter_is_set_as_it_was_asked_for() -> None:
         ("contended", {"zipf": "1"}, "--zipf: only for the workload hot-cold, not for contended"),
         ("uncontended", {"wait": "try"}, "--wait: only for the workloads contended,"),
         ("rate", {"step": "1s"}, "--step: only for the workload saturation, not for rate"),
+        ("rate", {"strangers": "2"}, "--strangers: only for the workload contended, not for rate"),
+        ("hot-cold", {"pool": "2"}, "--pool: only for the workload contended, not for hot-cold"),
+        ("contended", {"strangers": "8"}, "--strangers: 8 of 8 clients leave none to meet at the key"),
+        ("contended", {"strangers": "7", "processes": "2"}, "--strangers: 7 of 8 clients leave 1 to meet at the key"),
+        ("contended", {"pool": "9"}, "--pool: 9 connections are more than the clients of a load process: 8"),
+        ("contended", {"clients": "4,16", "pool": "8"}, "--pool: 8 connections are more than the clients of a load"),
     ],
 )
 def test_each_mistake_is_told(workload: str, given: dict[str, str], told: str) -> None:
@@ -212,7 +223,8 @@ def test_one_cell_under_two_words_is_measured_once() -> None:
 def test_long_names_make_short_folders() -> None:
     everything = {one.option: one.example_text for one in BY_OPTION.values() if "contended" in one.of}
     redis = [system("redis")]  # it can have a fault, on one key
-    found = by_options(["contended"], everything | {"wait": "poll-20ms", "clients": "5,6", "keys": "1"}, redis, QUICK)
+    own = {"wait": "poll-20ms", "clients": "5,6", "keys": "1", "strangers": "2", "pool": "2"}
+    found = by_options(["contended"], everything | own, redis, QUICK)
     ids = [run.run_id for run in plan_runs("c", redis, found, QUICK, 1, 1)]
     assert len(set(ids)) == 2
     assert max(map(len, ids)) < 120

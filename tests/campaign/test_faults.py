@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from bench.analysis.contention.fault_kinds import faults_of, majority, minority
 from bench.campaign.asked import BadWorkload, by_options
-from bench.campaign.faults.kinds import faults_of, majority, minority
 from bench.campaign.load_plans import plan_runs
 from bench.campaign.load_runs import _mended
 from bench.campaign.modes import QUICK, choose_systems
@@ -39,8 +39,8 @@ def test_a_system_has_the_faults_that_its_servers_can_have(name: str, faults: se
 
 
 def test_a_majority_is_one_more_than_the_others_can_do_without() -> None:
-    found = {len(one.servers.node_names): one.servers for one in SYSTEMS.values() if one.servers is not None}
-    assert {nodes: (minority(spec), majority(spec)) for nodes, spec in found.items()} == {
+    found = {len(one.servers.node_names) for one in SYSTEMS.values() if one.servers is not None}
+    assert {nodes: (minority(nodes), majority(nodes)) for nodes in found} == {
         1: (0, 1), 3: (1, 2), 5: (2, 3),
     }  # fmt: skip
 

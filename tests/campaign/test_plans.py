@@ -6,7 +6,7 @@ import pytest
 
 from bench.campaign.asked import CELLS_AT_MOST, by_options
 from bench.campaign.load_plans import RUNS_AT_MOST, plan_runs
-from bench.campaign.modes import MODES, QUICK, REFERENCE, Asked, Mode
+from bench.campaign.modes import FULL, MODES, QUICK, REFERENCE, Asked, Mode
 from bench.campaign.workload_file import PLANS, BadWorkload, plan_of_the_bench, read_workload_file
 from bench.records.ladder import steps_to
 from bench.records.workload import CONTENDED, CONTENDED_RATE, JOBS, UNCONTENDED, UNGUARDED, WAYS
@@ -17,6 +17,7 @@ WORKLOADS_OF = {
     "availability": (CONTENDED_RATE,),
     "contention": (UNCONTENDED, CONTENDED, CONTENDED_RATE),
     "jobs": JOBS,
+    "strangers": (CONTENDED,),
 }
 
 
@@ -60,6 +61,22 @@ def test_the_sweep_of_jobs_keeps_to_its_time_and_has_every_way() -> None:
         assert path is not None
         asked = {str(cell.changes["way"]) for cell in read_workload_file(path, MODES[mode]).cells}
         assert asked == {*WAYS} - {UNGUARDED}
+
+
+@pytest.mark.parametrize("mode", [QUICK, FULL], ids=lambda mode: mode.name)
+def test_strangers_stand_beside_one_and_many_with_and_without_a_pool(mode: Mode) -> None:
+    path = plan_of_the_bench("strangers", mode.name)
+    assert path is not None
+    file = read_workload_file(path, mode)
+    assert {entry.name for entry in file.systems} == {*HEADLINE}
+    cells = [one for asked in file.cells for one in asked.cells_on(system("redis"), mode)]
+    found = {(one.meeting_clients, one.strangers, one.pool) for one in cells}
+    assert found >= {(meeting, 8, pool) for meeting in (1, 32) for pool in (0, 8)}
+    assert {one.hold_ms for one in cells} == {5.0}
+
+
+def test_the_sweep_of_strangers_keeps_to_its_time() -> None:
+    assert loaded_s(QUICK, "strangers") < 2.5 * 60
 
 
 def test_a_cell_may_be_for_some_of_the_systems_only(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from bench.analysis.contention.fair_queue import closed_wait_ns
-from bench.analysis.contention.measures import contention
-from bench.analysis.holds import read_events
 from tests.load.runs import Ran, run
 
 HOLD_MS = 10.0
@@ -19,7 +17,7 @@ CLOSED: dict[str, Any] = {"name": "contended", "clients": 8, "keys": 1, "hold_ms
 
 
 def measures(ran: Ran) -> Mapping[str, float]:
-    return contention(ran.plan.workload, read_events(ran.folder.events_path))
+    return ran.from_events
 
 
 @pytest.mark.measures

@@ -1,5 +1,5 @@
 """Reads campaigns of load, and holds what is printed of contention against the events: run by run, cell by cell, and in
-the first table of comparison.md. Of the plans and the events alone (`waits`).
+the first table of comparison.md. Of the plans, the events and the window's instants alone (`waits`).
 """
 
 import csv
@@ -55,11 +55,21 @@ def waiting(folder: Path) -> list[Waiting]:
             plan["run_id"],
             plan["system"],
             plan["workload"],
-            waits(plan["workload"], parquet.read_table(folder / plan["run_id"] / "events.parquet").to_pylist()),
+            waits(plan["workload"], _events(folder / plan["run_id"]), _window_ns(folder / plan["run_id"])),
         )
         for plan in plans
         if plan["workload"]["name"].startswith("contended")
     ]
+
+
+def _events(run: Path) -> list[Mapping[str, int]]:
+    """Of the window, and around it."""
+    return [row for name in ("events", "around") for row in parquet.read_table(run / f"{name}.parquet").to_pylist()]
+
+
+def _window_ns(run: Path) -> tuple[int, int]:
+    opens_ns, closes_ns = json.loads((run / "measured.json").read_text())["window_ns"]
+    return opens_ns, closes_ns
 
 
 def compare_runs(text: str, runs: Sequence[Waiting], seen: Comparison) -> None:

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.from_events import from_events
-from bench.analysis.holds import read_events
+from bench.analysis.holds import read_events, read_whole
 from bench.records.schema import Checked, RunPlan
 from bench.records.store import CampaignFolder
 from bench.report.documents.comparison import comparison_document
@@ -47,9 +47,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = campaigns.start(tmp_path_factory.mktemp("waiting"), plans)
     for plan in plans:
         run = made.start_run(plan)
-        run.write(campaigns.measured(plan, campaigns.SHAPES[plan.system], operations=500))
-        parquet.write_table(events(plan, GRANTS[plan.system]), run.events_path)
-        run.write(Checked(checks=(campaigns.check(),), from_events=from_events(plan, read_events(run.events_path))))
+        every = events(plan, GRANTS[plan.system])
+        asked = every["started_ns"].to_numpy()
+        opens_ns, closes_ns = int(asked[len(asked) // 8]), int(every["acquired_ns"].to_numpy()[-1]) + 1
+        window_ns = (opens_ns, closes_ns)
+        run.write(campaigns.measured(plan, campaigns.SHAPES[plan.system], operations=500, window_ns=window_ns))
+        within = (asked >= opens_ns) & (asked < closes_ns)
+        parquet.write_table(every.filter(within), run.events_path)
+        parquet.write_table(every.filter(~within), run.around_path)
+        found = from_events(plan, read_events(run.events_path), read_whole(run.events_path), window_ns)
+        run.write(Checked(checks=(campaigns.check(),), from_events=found))
     return made.path
 
 

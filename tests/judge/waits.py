@@ -16,32 +16,36 @@ Events = Sequence[Mapping[str, int]]  # outcome is a word
 _FRACTIONS = {"p50": 0.5, "p99": 0.99}
 
 
-def waits(workload: Mapping[str, object], events: Events) -> dict[str, float]:
-    """Of one run. Left out is what so few operations do not tell."""
+def waits(workload: Mapping[str, object], events: Events, window_ns: tuple[int, int]) -> dict[str, float]:
+    """Of the grants that one run answered within its window; `events` have those around it as well. Left out is what so
+    few operations do not tell."""
+    opens_ns, closes_ns = window_ns
     grants = sorted((one for one in events if one["outcome"] == "acquired"), key=lambda one: one["acquired_ns"])
     asks = [(one["started_ns"], one["acquired_ns"]) for one in events]  # of a refusal too: when it was answered
-    keys = sorted({one["key"] for one in grants})
+    counted = [one for one in grants if opens_ns <= one["acquired_ns"] < closes_ns]
+    keys = sorted({one["key"] for one in counted})
     clients = int(str(workload["clients"]))
-    starved = 0
-    if workload["keys"] == 1 and workload["name"] == "contended" and grants:
-        starved = clients - len({one["client"] for one in events})
-        until_ns = max(max(one["acquired_ns"], one["released_ns"]) for one in grants) + 1
-        asks += [(min(one["started_ns"] for one in grants) - 1, until_ns)] * starved
+    starved: list[tuple[int, int]] = []
+    if workload["keys"] == 1 and workload["name"] == "contended":
+        # Who is in no record waited all the time.
+        starved = [(opens_ns - 1, closes_ns + 1)] * (clients - len({one["client"] for one in events}))
     handed, queued, overtaking = [], [], 0
     for key in keys:
         mine = [one for one in grants if one["key"] == key]
         of_key = [(one["started_ns"], one["acquired_ns"]) for one in events if one["key"] == key]
-        overtaking += _overtaking(mine, of_key + asks[len(events) :])
+        overtaking += _overtaking(mine, of_key + starved, window_ns)
         for before, after in itertools.pairwise(mine):
+            if not opens_ns <= after["acquired_ns"] < closes_ns:
+                continue
             free = min(before["freed_ns"], after["acquired_ns"])
             queued.append(max(0, free - after["intended_ns"]))
             if after["client"] != before["client"] and after["started_ns"] <= free:
                 handed.append(after["acquired_ns"] - before["freed_ns"])
-    got = [sum(one["client"] == client for one in grants) for client in {one["client"] for one in grants}]
+    got = [sum(one["client"] == client for one in counted) for client in {one["client"] for one in counted}]
     got += [0] * (clients - len(got))
-    lengths = [answered - started for started, answered in asks]
+    lengths = [answered - started for started, answered in asks + starved]
     found = {
-        "overtaking_share": overtaking / len(grants),
+        "overtaking_share": overtaking / len(counted),
         "jain_index": sum(got) ** 2 / (clients * sum(one * one for one in got)),
         "clients_without_grant": float(got.count(0)),
         "longest_wait_us": max(lengths) / 1e3,
@@ -52,8 +56,8 @@ def waits(workload: Mapping[str, object], events: Events) -> dict[str, float]:
     if handed:
         found["hand_off_us_mean"] = statistics.fmean(handed) / 1e3
     if handed and len(keys) == 1:
-        refused = [one["intended_ns"] for one in events if one["outcome"] != "acquired"]
-        fair = _fair(workload, grants, refused, statistics.fmean(handed))
+        arrivals = [one for one in events if opens_ns <= one["intended_ns"] < closes_ns]
+        fair = _fair(workload, counted, arrivals, statistics.fmean(handed))
         if fair is not None:
             found["fair_wait_us_p99"] = fair / 1e3
         if fair and "queue_wait_us_p99" in found:
@@ -61,7 +65,7 @@ def waits(workload: Mapping[str, object], events: Events) -> dict[str, float]:
     return found
 
 
-def _overtaking(grants: Events, asks: Sequence[tuple[int, int]]) -> int:
+def _overtaking(grants: Events, asks: Sequence[tuple[int, int]], window_ns: tuple[int, int]) -> int:
     """How many grants went past a request that was older than the last grant before they were asked for."""
     by_answer = sorted(asks, key=lambda one: one[1])
     answered = [one[1] for one in by_answer]
@@ -73,22 +77,21 @@ def _overtaking(grants: Events, asks: Sequence[tuple[int, int]]) -> int:
         while place < len(answered) and answered[place] <= grant["acquired_ns"]:
             place += 1
         earlier = bisect.bisect_right(instants, grant["started_ns"])
-        count += earlier > 0 and place < len(oldest) and oldest[place] < instants[earlier - 1]
+        within = window_ns[0] <= grant["acquired_ns"] < window_ns[1]
+        count += within and earlier > 0 and place < len(oldest) and oldest[place] < instants[earlier - 1]
     return count
 
 
-def _fair(
-    workload: Mapping[str, object], grants: Events, refused_ns: Sequence[int], hand_off_ns: float
-) -> float | None:
+def _fair(workload: Mapping[str, object], grants: Events, arrivals: Events, hand_off_ns: float) -> float | None:
     """The 99th percentile of the wait in a fair queue, in ns; without arrivals of their own all wait alike."""
     service = statistics.fmean(one["freed_ns"] - one["acquired_ns"] for one in grants) + hand_off_ns
     if workload["name"] == "contended":
         thinks = float(str(workload.get("think_ms", 0.0))) * 1e6
         return max(0.0, (int(str(workload["clients"])) - 1) * service - thinks)
-    arrivals = sorted([*(one["intended_ns"] for one in grants), *refused_ns])
-    wait = max(0.0, grants[0]["acquired_ns"] - grants[0]["intended_ns"] - hand_off_ns)
+    first = min((one for one in arrivals if one["outcome"] == "acquired"), key=lambda one: one["intended_ns"])
+    wait = max(0.0, first["acquired_ns"] - first["intended_ns"] - hand_off_ns)
     every = [wait]
-    for before, after in itertools.pairwise(arrivals):
+    for before, after in itertools.pairwise(sorted(one["intended_ns"] for one in arrivals)):
         wait = max(0.0, wait + service - (after - before))
         every.append(wait)
     found = _percentiles(every).get("p99")

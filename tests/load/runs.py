@@ -29,6 +29,7 @@ class Ran:
     folder: RunFolder
     measured: Measured
     checks: Mapping[str, Check]
+    from_events: Mapping[str, float]
 
 
 def plan_of(system: str, **workload: Any) -> RunPlan:
@@ -54,8 +55,8 @@ def carry_out(plan: RunPlan, path: Path, supervisor: Supervisor, variant: Mappin
     """Carry a plan out and check it."""
     folder = RunFolder(path)
     measured = run_load(plan, folder, supervisor, variant)
-    checks = check_run(plan, measured, folder.events_path).checks
-    return Ran(plan, folder, measured, {check.name: check for check in checks})
+    checked = check_run(plan, measured, folder.events_path)
+    return Ran(plan, folder, measured, {check.name: check for check in checked.checks}, checked.from_events)
 
 
 @contextmanager

@@ -121,3 +121,20 @@ def test_rows_may_come_in_any_order() -> None:
     shuffled = ordered[np.random.default_rng(1).permutation(len(ordered))]
     assert generator_gaps(shuffled, False)[1].counts == generator_gaps(ordered, False)[1].counts
     assert len(column(ordered, "client")) > 100
+
+
+def test_strangers_are_part_of_the_law() -> None:
+    """Four clients, of which two have keys of their own: the time of all of them adds up."""
+    recorder = Recorder(keep_rows=True)
+    for client, _, *rest in as_rows(busy_clients(1, 4, 1_000_000, 0, 100_000).packed_rows).tolist():
+        recorder.record(client, max(0, client - 1), *rest)
+    found = as_rows(recorder.packed_rows)
+    phase, gaps = generator_gaps(found, False)
+    recorded = {name: histogram.encode() for name, histogram in phases_of(found, 1).items()}
+    assert {name.partition("/")[0] for name in recorded} >= {"acquire", "stranger_acquire"}
+    record = measured(histograms={**recorded, phase: gaps.encode()}, counts={}, window_s=WINDOW_NS / 1e9)
+    asked = plan(name="contended", clients=4, strangers=2)
+    assert littles_law(asked, record, events(clients=4)).passed
+    without = {name: text for name, text in record.histograms.items() if not name.startswith("stranger_")}
+    broken = littles_law(asked, record.model_copy(update={"histograms": without}), events(clients=4))
+    assert not broken.passed

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.load.options import BadOptions, LoadSettings, misfits
+from bench.load.options import BadOptions, LoadSettings, crowd_misfits, misfits
 from bench.records.workload import Behaviour
 from bench.systems.registry import system
 
@@ -19,6 +19,8 @@ GOOD = {
     "rate_per_s": 100.0,
     "think_ms": "0",
     "thinking": "fixed",
+    "strangers": "0",
+    "pool": 0,
     "way": "lock",
     "compute_ms": "0",
     "arrivals": "poisson",
@@ -58,6 +60,8 @@ def test_a_form_sends_texts_and_they_count() -> None:
         ({"arrivals": "bursty"}, "--arrivals: 'bursty' is none of poisson, uniform"),
         ({"zipf_exponent": "-1"}, "--zipf-exponent: -1 is outside 0"),
         ({"step_s": "long"}, "--step-s: 'long' is not a number"),
+        ({"strangers": "-1"}, "--strangers: -1 is outside 0..64000"),
+        ({"pool": "1001"}, "--pool: 1001 is outside 0..1000"),
         ({"wait": "poll"}, "--wait: no wait strategy 'poll'"),
         ({"warmup_s": "inf"}, "--warmup-s: inf is outside"),
         ({"client_variant": "[1]"}, "--client-variant: not a JSON object of texts"),
@@ -130,3 +134,26 @@ def test_keys_of_two_runs_differ() -> None:
 def test_a_way_suits_its_job_and_its_system(system_name: str, workload: str, way: str, why: str) -> None:
     asked = Behaviour(name=workload, keys=1, way=way, wait="try")
     assert list(misfits(asked, system(system_name))) == ([("way", why)] if why else [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "clients", "processes", "wrong"),
+    [
+        ({"strangers": 8}, 9, 1, {}),
+        ({"strangers": 9}, 9, 1, {"strangers": "9 of 9 clients leave none to meet at the key, and each load process"}),
+        ({"strangers": 12}, 9, 1, {"strangers": "12 of 9 clients leave none to meet at the key"}),
+        ({"strangers": 8}, 10, 2, {}),
+        ({"strangers": 8}, 9, 2, {"strangers": "8 of 9 clients leave 1 to meet at the key"}),
+        ({"pool": 9}, 9, 1, {}),
+        ({"pool": 10}, 9, 1, {"pool": "10 connections are more than the clients of a load process: 9"}),
+        ({"pool": 5}, 9, 2, {"pool": "5 connections are more than the clients of a load process: 4"}),
+        ({"strangers": 9, "pool": 10}, 9, 1, {"strangers": "9 of 9 clients", "pool": "10 connections"}),
+    ],
+)
+def test_strangers_and_a_pool_fit_the_clients(
+    changes: dict[str, int], clients: int, processes: int, wrong: dict[str, str]
+) -> None:
+    found = dict(crowd_misfits(Behaviour(name="contended", keys=1, **changes), clients, processes))
+    assert found.keys() == wrong.keys()
+    assert all(found[name].startswith(words) for name, words in wrong.items())
+    assert not list(crowd_misfits(Behaviour(name="hot-cold", keys=9, **changes), clients, processes)), "nobody asks"

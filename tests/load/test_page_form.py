@@ -17,6 +17,8 @@ FIELDS = {
     "keys": ("--keys", "0..1000000"),
     "ttl_ms": ("--ttl-ms", "1..86400000"),
     "hold_ms": ("--hold-ms", "0..3.6e+06"),
+    "strangers": ("--strangers", "0..64000"),
+    "pool": ("--pool", "0..1000"),
     "timeout_ms": ("--timeout-ms", "0..3600000"),
     "rate_per_s": ("--rate-per-s", "0.001..1e+06"),
     "zipf_exponent": ("--zipf-exponent", "0..10"),
@@ -93,6 +95,8 @@ def test_a_number_out_of_bounds_is_refused(a_page: Page, field: str, value: str)
         ({"wait": "block", "system": "redis"}, "redis cannot wait by block"),
         ({"keys": "3"}, "in the uncontended workload each client has its own key"),
         ({"arrivals": "bursty"}, "--arrivals: 'bursty' is none of"),
+        ({"workload": "contended", "strangers": "2"}, "--strangers: 2 of 2 clients leave none to meet at the key"),
+        ({"workload": "contended", "pool": "3"}, "--pool: 3 connections are more than the clients of a load process"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused(a_page: Page, changes: dict[str, str], message: str) -> None:

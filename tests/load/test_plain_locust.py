@@ -13,6 +13,8 @@ from bench.servers.running.ports import free_ports
 from bench.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[2]
+_STRANGERS = ("--workload", "contended", "--strangers", "2")
+_POOL = ("--workload", "contended", "--pool", "3")
 _SLOW = '{"fault": "latency", "latency": "constant:20000"}'
 CLASSES = (  # of the headline systems; those of all others stand beside them
     "DynamoDBLockUser",
@@ -138,6 +140,12 @@ def test_a_number_out_of_bounds_is_refused_by_the_command_line(told: list[str], 
         (("--system", "memory", "-H", "https://staging.example"), 2, "--host: not used here"),
         (("--system", "memory", "RedisLockUser"), 1, "--system: RedisLockUser drives redis, not memory"),
         (("--system", "etcd", "--ttl-ms", "999"), 1, "--ttl-ms: etcd keeps no lease shorter than 1000 ms, not 999"),
+        (
+            ("--system", "memory", "-u", "2", *_STRANGERS),
+            1,
+            "--strangers: 2 of 2 clients leave none to meet at the key",
+        ),
+        (("--system", "memory", "-u", "2", *_POOL), 1, "--pool: 3 connections are more than the clients"),
     ],
 )
 def test_a_choice_that_cannot_be_obeyed_is_refused(arguments: tuple[str, ...], exit_code: int, message: str) -> None:

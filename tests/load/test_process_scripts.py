@@ -11,8 +11,8 @@ from bench.analysis.selfchecks import overlap
 from tests.load.test_selfchecks import SIDE_BY_SIDE, events, measured, plan
 
 
-def script(name: str) -> Any:
-    argv = [sys.executable, "-m", f"tests.load.scripts.{name}"]
+def script(name: str, **options: Any) -> Any:
+    argv = [sys.executable, "-m", f"tests.load.scripts.{name}", *([json.dumps(options)] if options else [])]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -27,6 +27,21 @@ def test_operations_that_were_cut_off_are_no_successes_and_leave_no_lock() -> No
         "recorded": {},
         "aborted": 3,
         "in_flight": 0,
+        "closed": {"1": 9},  # three of the clients, six of the probe
+    }
+
+
+def test_clients_of_a_pool_that_are_killed_leave_no_lock_and_no_connection() -> None:
+    """One holds the lock, one waits for it in the middle of a call, and one waits for a connection."""
+    seen = script("cut_off", workload="contended", pool=2, timeout_ms=300_000)
+    assert seen == {
+        "held_before": 1,
+        "held_after": 0,
+        "locust_requests": 0,
+        "recorded": {},
+        "aborted": 3,
+        "in_flight": 0,
+        "closed": {"1": 8},  # two of the pool
     }
 
 

@@ -9,7 +9,19 @@ import pytest
 from bench.analysis.holds import Holds, RunEvents
 from bench.analysis.selfchecks import self_checks
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check, Facts, LadderStep, Measured, RunPlan, Severity, Struck, WarmUp, Workload
+from bench.records.schema import (
+    STRANGERS,
+    Check,
+    Facts,
+    JobsDone,
+    LadderStep,
+    Measured,
+    RunPlan,
+    Severity,
+    Struck,
+    WarmUp,
+    Workload,
+)
 
 OPERATIONS = 1000
 FACTS = Facts(version="7", identity="run a", durability={"appendonly": "no"}, nodes=1)
@@ -184,6 +196,34 @@ def test_a_check_fails_on_what_it_is_for(
     assert len(failures[0].message) > 20
 
 
+@pytest.mark.parametrize(
+    ("acknowledged", "consumed", "passed"),
+    [
+        (1_000, 500, True),
+        (1_950, 990, True),
+        (2_500, 1_000, False),
+        (1_950, 1_000, False),  # some deliveries failed
+        (1_100, 500, False),  # one of two load processes came to what the other had consumed
+    ],
+)
+def test_a_run_that_used_up_its_messages_says_how_to_have_more(acknowledged: int, consumed: int, passed: bool) -> None:
+    jobs = JobsDone(
+        way="for-update",
+        lines_of_code=1,
+        acknowledged=acknowledged,
+        unknown=0,
+        due=consumed,
+        writes=consumed,
+        lost_updates=0,
+        missing=0,
+        repeated=0,
+    )
+    run = plan(name="consume", keys=1_000, way="for-update")
+    found = check("messages", run, measured(jobs=jobs), events())
+    assert (found.passed, found.severity) == (passed, Severity.VOID)
+    assert passed or "--keys" in found.message
+
+
 def test_one_client_that_computes_all_the_time_is_told_and_not_void() -> None:
     """It queues for nobody, so its latency is true; but it is mostly its own."""
     run, record = plan(name="uncontended", clients=1, keys=0), measured(generator_cpu_s=0.96)
@@ -261,3 +301,41 @@ def test_what_a_planned_fault_causes_is_no_failure_of_its_run() -> None:
         one = check(name, run, measured(faults=(STRUCK,)), found)
         assert not one.passed
         assert one.severity is Severity.VOID
+
+
+def beside(**counts: int) -> Measured:
+    """The same run with strangers; their operations by phase and outcome, as `acquire_acquired`."""
+    named = {f"{STRANGERS}{name.replace('_', '/', 1)}": count for name, count in counts.items()}
+    clean = measured()
+    return clean.model_copy(
+        update={
+            "counts": {**clean.counts, **named},
+            "histograms": {**clean.histograms, **{name: histogram(200_000, times=n) for name, n in named.items()}},
+            "locust_requests": OPERATIONS + counts.get("acquire_acquired", 0),
+        }
+    )
+
+
+def test_what_is_counted_is_that_of_all_clients() -> None:
+    """Rows, counts and Locust's statistics have the strangers' operations as well; one that is missing is found."""
+    run, found = plan(clients=10, strangers=2), events(clients=10)
+    found = replace(found, acquires={"acquired": OPERATIONS + 500})
+    whole = beside(acquire_acquired=500, release_released=500)
+    for name in ("counts_agree", "locust_agrees", "errors"):
+        assert check(name, run, whole, found).passed, name
+    fewer = replace(found, acquires={"acquired": OPERATIONS + 499})
+    assert not check("counts_agree", run, whole, fewer).passed
+    lost = {**whole.counts, f"{STRANGERS}acquire/acquired": 499}
+    assert not check("counts_agree", run, whole.model_copy(update={"counts": lost}), found).passed
+    assert not check("locust_agrees", run, whole.model_copy(update={"locust_requests": OPERATIONS}), found).passed
+    failed = {**whole.counts, f"{STRANGERS}release/lost": 100}
+    assert not check("errors", run, whole.model_copy(update={"counts": failed}), found).passed
+
+
+def test_a_late_generator_is_late_for_the_quicker_of_both() -> None:
+    """Half a millisecond is little of a long wait, and a lot of a stranger's acquire."""
+    late = {"loop_lag/all": histogram(500_000, times=100)}
+    slow = {**measured().histograms, "acquire/acquired": histogram(100_000_000), **late}
+    assert check("loop_lag", plan(), measured(histograms=slow), events()).passed
+    quick = {**slow, f"{STRANGERS}acquire/acquired": histogram(200_000)}
+    assert not check("loop_lag", plan(strangers=2), measured(histograms=quick), events()).passed

@@ -52,6 +52,14 @@ LOCKS: list[tuple[list[Told], int, float, float]] = [
     ([*GOT, *[("redis", "acquire (error)", 2_000.0, "error: refused")] * 3], 4, 0.75, 0.25),
     ([*GOT, *[("redis", "acquire (unknown)", 2_000.0, "unknown: no reply")] * 3], 4, 0.75, 0.25),
     ([*GOT, *[("redis", "acquire (lost)", 2_000.0, "lost: session")] * 3], 4, 0.75, 0.25),
+    (
+        [*GOT, *[("redis", "acquire by a stranger", 0.01, None), ("redis", "release by a stranger", 0.01, None)] * 9],
+        1,
+        0.0,
+        0.25,
+    ),
+    ([*GOT, *[("redis", "acquire (timeout) by a stranger", 9.0, None)] * 9], 1, 0.0, 0.25),
+    ([*GOT, *[("redis", "acquire (error) by a stranger", 9.0, "error: refused")] * 3], 4, 0.75, 0.25),
     ([("etcd", "acquire", 1.0, None), ("etcd", "release (unknown)", 9.0, "unknown: no reply")], 1, 1.0, 1.0),
     ([("etcd", "acquire", 1.0, None), ("etcd", "release (error)", 9.0, "error: refused")], 1, 1.0, 1.0),
     ([("GET", "/", 7.0, None), ("GET", "release", 7.0, None)], 2, 0.0, 7.0),  # a locustfile of the user's own

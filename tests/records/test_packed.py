@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.holds import overlaps, read_events, token_regressions
+from bench.analysis.holds import overlaps, read_events, read_whole, token_regressions
 from bench.load.events import write_events
 from bench.load.rows import CODES, COLUMNS, NO_TOKEN, NOTHING_HELD
-from bench.records.packed import GRID_NS, events_table, pack_campaign, unpack_campaign
+from bench.records.packed import GRID_NS, events_table, has_events, pack_campaign, unpack_campaign
 from bench.records.packed_runs import write_packed_runs
 from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Failed, RunState
 from bench.records.store import CampaignFolder, HazardFolder, RunFolder, StoreError
@@ -84,6 +84,20 @@ def test_packed_events_say_the_same(campaign: CampaignFolder, tmp_path: Path) ->
         assert plain.acquires == read.acquires
         assert not overlaps(read.holds).any(), "rounding makes no two holders"
         assert not token_regressions(read.holds).any()
+
+
+def test_operations_around_the_window_are_packed_where_a_run_has_them(campaign: CampaignFolder, tmp_path: Path) -> None:
+    first = next(campaign.runs())
+    write_events(first.around_path, rows(7, 500))
+    packed = packed_of(campaign, tmp_path / "packed")
+    unpack_campaign(packed, tmp_path / "unpacked")
+    for raw, one in [*pairs(campaign, packed), *pairs(campaign, CampaignFolder(tmp_path / "unpacked"))]:
+        assert has_events(one.around_path) is raw.around_path.exists() is (raw.path == first.path)
+        whole = read_whole(one.events_path)
+        assert (whole is None) is (raw.path != first.path)
+        if whole is not None:
+            assert len(whole.holds) == len(read_events(raw.events_path).holds) + 450
+            assert whole.holds.acquired_ns.tolist() == sorted(whole.holds.acquired_ns.tolist())
 
 
 def test_events_from_before_a_column_was_added_are_packed_without_it(campaign: CampaignFolder, tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ def test_every_field_can_be_asked_for_and_has_help_and_limits() -> None:
 
 def test_a_label_sets_runs_apart_and_leaves_the_digests_of_before_alone() -> None:
     assert PLAIN.digest == "4cf8249e"
+    assert PLAIN.model_copy(update={"strangers": 0, "pool": 0}).digest == PLAIN.digest
+    assert len({PLAIN.model_copy(update=one).digest for one in ({}, {"strangers": 1}, {"pool": 1})}) == 3
     named = PLAIN.model_copy(update={"label": "checkout"})
     assert named.digest != PLAIN.digest
     assert (PLAIN.title, named.title) == ("contended", "checkout")
@@ -78,3 +80,13 @@ def test_what_a_plan_says_reaches_the_load_unchanged(name: str, tmp_path_factory
     assert (settings.ttl_ms, settings.timeout_ms, settings.hold_ms) == (2_500, 1_234, 1.25)
     assert given["users"] == "7"
     assert all(option_of(one) in argv for one in parameters(Behaviour) if one.field != "rate_per_s")
+
+
+def test_strangers_have_the_numbers_above_all_shared_keys_and_are_of_contended_alone() -> None:
+    beside = PLAIN.model_copy(update={"strangers": 3})
+    assert (beside.strangers_from, beside.meeting_clients) == (1, 5)
+    assert beside.model_copy(update={"keys": 4}).strangers_from == 4
+    assert beside.model_copy(update={"keys": 0}).strangers_from == 1
+    assert (PLAIN.strangers_from, PLAIN.meeting_clients) == (None, 8)
+    other = beside.model_copy(update={"name": "hot-cold"})
+    assert (other.strangers_from, other.meeting_clients) == (None, 8)

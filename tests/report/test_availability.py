@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.evidence import Evidence
-from bench.records.schema import Checked, OverTime, RunPlan, Struck
+from bench.records.schema import Checked, Failed, OverTime, RunPlan, Struck
 from bench.records.store import CampaignFolder
 from bench.report import availability_table, contention_table
 from bench.report.comparison import build_comparison
@@ -55,6 +55,28 @@ def add(folder: CampaignFolder, plan: RunPlan, found: dict[str, float], void: bo
     timeline = OverTime(at_ms=(10.0, 1_500.0), took_ms=(2.0, 1_400.0), outcomes=("acquired", "error"))
     checks = (campaigns.check("token_order", passed=not void, void=void),)
     run.write(Checked(checks=checks, availability=found, over_time=timeline))
+
+
+def plan_with(system: str, fault: str, repetition: int = 1) -> RunPlan:
+    plan = campaigns.plans((system,), ("contended",), 1)[0]
+    workload = {"label": f"availability, {fault}", "fault": fault, "fault_after_s": 1.0, "fault_s": 2.0}
+    return plan.model_copy(
+        update={
+            "run_id": f"{system}-{fault}-{repetition:02d}",
+            "repetition": repetition,
+            "system": system,
+            "workload": plan.workload.model_copy(update=workload),
+        }
+    )
+
+
+def of_leaders(tmp_path: Path, found: list[dict[str, float]], systems: tuple[str, ...] = ("redis",)) -> Evidence:
+    """Runs in which the leader was killed, one after another on the systems."""
+    plans = [plan_with(systems[place % len(systems)], "leader-killed", place + 1) for place in range(len(found))]
+    folder = campaigns.start(tmp_path, plans)
+    for plan, one in zip(plans, found, strict=True):
+        add(folder, plan, one, void=False)
+    return Evidence.load(folder)
 
 
 @pytest.fixture
@@ -129,6 +151,51 @@ def test_a_lock_that_nobody_got_again_has_lower_bounds(evidence: Evidence) -> No
     assert one["Order"] == "n/a (no grant again)"
 
 
+@pytest.mark.parametrize(
+    ("runs", "without", "again"),
+    [
+        # By run: seconds without a grant, seconds after the fault's end, whether grants came again.
+        ([(9.0, 0.0, 0.0)], "≥ 9.0 (no grant again)", "no grant again"),  # the window closed during the fault
+        ([(9.0, 7.0, 0.0)], "≥ 9.0 (no grant again)", "≥ 7.0 (no grant again)"),
+        ([(9.0, 7.0, 0.0), (8.0, 6.0, 0.0)], "≥ 8.0 (no grant again)", "≥ 6.0 (no grant again)"),
+        ([(2.0, 0.0, 1.0), (2.2, 0.0, 1.0)], "2.1 [2.0–2.2]", "while in force"),
+        (
+            [(2.0, 0.0, 1.0), (2.2, 0.0, 1.0), (9.0, 0.0, 0.0)],
+            "≥ 2.2 [2.0–9.0] (no grant again in 1 of 3 runs)",
+            "while in force (no grant again in 1 of 3 runs)",
+        ),
+        (
+            [(2.0, 0.5, 1.0), (2.2, 0.7, 1.0), (9.0, 7.0, 0.0)],
+            "≥ 2.2 [2.0–9.0] (no grant again in 1 of 3 runs)",
+            "≥ 0.70 [0.50–7.0] (no grant again in 1 of 3 runs)",
+        ),
+    ],
+)
+def test_each_run_without_another_grant_is_counted(
+    tmp_path: Path, runs: list[tuple[float, float, float]], without: str, again: str
+) -> None:
+    names = ("without_grant_s", "grants_again_s", "grants_again")
+    evidence = of_leaders(tmp_path, [{**FOUND, **dict(zip(names, run, strict=True))} for run in runs])
+    one = rows_of(evidence)["redis", "leader-killed"]
+    assert one["Without a grant, s"] == without.replace("≥ ", "≥\u00a0")
+    assert one["Grants return after, s"] == again.replace("≥ ", "≥\u00a0")
+
+
+@pytest.mark.parametrize(
+    ("again", "title"),
+    [
+        ((1.0, 1.0), "Around a fault nobody gets the lock for 2.0 to 6.5 s, by system and fault"),
+        ((1.0, 0.0), "Around a fault nobody gets the lock for 2.0 to 6.5 s or longer, by system and fault"),
+        ((0.0, 1.0), "Around a fault nobody gets the lock for 2.0 s or longer, by system and fault"),
+        ((0.0, 0.0), "Around a fault nobody gets the lock for 2.0 s or longer, by system and fault"),
+    ],
+)
+def test_the_title_calls_a_lower_bound_one(tmp_path: Path, again: tuple[float, float], title: str) -> None:
+    found = [{**FOUND, "without_grant_s": 2.0, "grants_again": again[0]}]
+    found += [{**FOUND, "without_grant_s": 6.5, "grants_again": again[1]}]
+    assert recovery_timeline(of_leaders(tmp_path, found, ("redis", "zookeeper"))).title == title
+
+
 def test_a_cell_of_void_runs_says_why(evidence: Evidence) -> None:
     one = rows_of(evidence)["redlock", "leader-killed"]
     assert one["Without a grant, s"].startswith("void: ")
@@ -148,6 +215,41 @@ def test_the_page_has_the_section_and_the_figure(evidence: Evidence) -> None:
     assert {"2.5\u00a0s", "≥ 2.5\u00a0s", "does not apply"} <= words
     assert any(text.startswith("void: ") for text in words)
     assert drawing.rendered("png")
+
+
+def test_an_empty_panel_says_why_it_is_empty(tmp_path: Path) -> None:
+    timed = [plan_with("redis", "leader-killed"), plan_with("etcd", "majority-stopped")]
+    failed = [plan_with("etcd", "leader-killed"), plan_with("zookeeper", "leader-killed")]
+    folder = campaigns.start(tmp_path, [*timed, *failed])
+    for plan in timed:
+        add(folder, plan, FOUND, void=False)
+    for plan in failed:
+        folder.start_run(plan).write(Failed(phase="servers", reason="it was not ready in time"))
+    drawing = recovery_timeline(Evidence.load(folder))
+    panels = [[text.get_text() for text in axes.texts] for axes in drawing.figure.axes]
+    bar = ["2.5\u00a0s"]
+    assert panels == [bar, ["does not apply"], ["failed"], ["not measured"], ["failed"], bar]
+    assert drawing.rendered("png")
+
+
+@pytest.mark.parametrize(("lost_s", "again"), [(1.9, 1.0), (2.4, 1.0), (3.0, 0.0)])
+def test_the_time_without_a_grant_is_written_within_its_panel(tmp_path: Path, lost_s: float, again: float) -> None:
+    plans = [plan_with("etcd", fault) for fault in ("leader-killed", "majority-stopped")]
+    folder = campaigns.start(tmp_path, plans)
+    for plan in plans:
+        add(folder, plan, {**FOUND, "without_grant_s": lost_s, "grants_again": again}, void=False)
+    drawing = recovery_timeline(Evidence.load(folder))
+    drawing.rendered("png")
+    for axes in drawing.figure.axes:
+        (text,) = axes.texts
+        assert text.get_window_extent().x1 <= axes.get_window_extent().x1 + 1.0
+
+
+def test_runs_that_all_failed_leave_no_panel(tmp_path: Path) -> None:
+    plan = plan_with("redis", "leader-killed")
+    folder = campaigns.start(tmp_path, [plan])
+    folder.start_run(plan).write(Failed(phase="servers", reason="it was not ready in time"))
+    assert recovery_timeline(Evidence.load(folder)).figure.axes == []
 
 
 def test_a_campaign_without_a_fault_has_neither(tmp_path: Path) -> None:

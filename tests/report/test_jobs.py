@@ -21,6 +21,8 @@ from tests.report.test_figures import covering
 
 WAYS = ("Redis, lock and fence", "Redlock, lock without a fence", "SELECT … FOR UPDATE", "Row version, again at once")
 
+NEUTRAL = "Lock or no lock: the same job by every way"
+
 
 @pytest.fixture(scope="module")
 def drawn() -> Drawing:
@@ -35,13 +37,49 @@ def test_every_way_is_in_the_table_with_its_lines_and_losses() -> None:
     assert "0 of 3,200" in text
 
 
+def test_a_crossing_point_of_some_runs_is_told_with_their_number() -> None:
+    never, once = {2: 200.0, 4: 200.0, 8: 200.0}, {2: 110.0, 4: 90.0, 8: 70.0}
+    rows = [one for n in range(1, 7) for one in line("version", once if n <= 3 else never, n, wait="try")]
+    rows += [one for n in range(1, 7) for one in line("for-update", dict.fromkeys(never, 100.0), n)]
+    text = markdown(Document("t", blocks_of(cells_of(rows))))
+    assert "crossing point seen in 3 of 6 runs, at 4 contenders; in the others not up to 8." in text
+    assert lock_or_no_lock(evidence(rows)).title == NEUTRAL
+
+
+@pytest.mark.parametrize("wait", ["try", "block"])
+def test_an_optimist_that_does_not_pause_is_said_to_begin_again_at_once(wait: str) -> None:
+    rows = line("for-update", {2: 400.0, 8: 400.0}) + line("version", {2: 600.0, 8: 300.0}, wait=wait)
+    rows += line("version", {2: 600.0, 8: 600.0}, wait="backoff-1ms-32ms-full")
+    drawn = lock_or_no_lock(evidence(rows))
+    (legend,) = drawn.figure.legends
+    assert "Row version, again at once" in [text.get_text() for text in legend.get_texts()]
+    assert drawn.title == "From 8 contenders on, FOR UPDATE does more jobs than optimism without pauses"
+
+
+def test_the_caption_counts_the_harm_of_runs_that_are_not_drawn() -> None:
+    rows = [row("for-update", n, 490.0) for n in (2, 8)] + [row("lock", 8, 300.0, system="redlock", lost=3)]
+    rows += [row("unguarded", 8, 300.0, lost=5, compute_ms=20.0)]  # another job
+    caption = lock_or_no_lock(evidence(rows)).caption
+    assert "Each run, void ones too, asked the table afterwards: 3 of 1,200 jobs were overwritten" in caption
+
+
+def test_limits_are_arrows_and_the_caption_says_what_binds() -> None:
+    rows = [*line("for-update", {2: 400.0, 4: 420.0}), row("for-update", 8, 430.0, bounds=("generator",))]
+    drawn = lock_or_no_lock(evidence(rows))
+    rates, slow = drawn.figure.axes[:2]
+    for axes, sign in ((rates, "$\u2191$"), (slow, "$\u2193$")):
+        assert [list(np.asarray(one.get_xdata())) for one in axes.lines if one.get_marker() == sign] == [[8]]
+    assert "↑ at least, ↓ at most: only a limit (generator-bound)." in drawn.caption
+    assert "only a limit" not in lock_or_no_lock(evidence(rows[:2])).caption
+
+
 def test_a_crossing_point_that_limits_hide_is_not_told() -> None:
     rows = [row("for-update", n, 490.0) for n in (2, 8)]
     rows += [row("version", n, 400.0, wait="try", bounds=("generator",)) for n in (2, 8)]
     text = markdown(Document("t", blocks_of(cells_of(rows))))
     assert "crossing point not known: with 8 contenders the lesser number is only a limit (1 run)." in text
     drawn = lock_or_no_lock(evidence(rows))
-    assert drawn.title == "Lock or no lock: the same job by every way"
+    assert drawn.title == NEUTRAL
 
 
 def test_a_loss_is_in_the_table_although_its_run_is_void() -> None:
@@ -89,3 +127,24 @@ def test_the_title_says_what_was_found(paused: float, title: str) -> None:
     rows = line("for-update", rates) + line("version", {1: 500.0, 2: 500.0, 8: 100.0}, wait="try")
     rows += line("version", {1: 500.0, 2: 500.0, 8: paused}, wait="backoff-1ms-32ms-full")
     assert title == lock_or_no_lock(evidence(rows)).title
+
+
+@pytest.mark.parametrize(
+    ("retrying", "title"),
+    [
+        ({"try": {2: 200.0, 8: 200.0}}, "Optimism kept up with FOR UPDATE, up to 8 contenders"),
+        ({"try": {2: 90.0, 4: 80.0, 8: 101.0}}, NEUTRAL),
+        (
+            {"try": {2: 110.0, 8: 50.0}, "poll-5ms": {2: 110.0, 8: 90.0}, "poll-20ms": {2: 110.0, 8: 110.0}},
+            "From 8 contenders on, FOR UPDATE does more jobs than optimism by 2 of 3 ways to retry",
+        ),
+        (
+            {"try": {2: 110.0, 8: 110.0}, "poll-5ms": {2: 110.0, 8: 90.0}},
+            "From 8 contenders on, FOR UPDATE does more jobs than optimism with pauses",
+        ),
+    ],
+)
+def test_the_title_says_no_more_than_what_was_found(retrying: dict[str, dict[int, float]], title: str) -> None:
+    rows = line("for-update", {2: 100.0, 4: 100.0, 8: 100.0})
+    rows += [one for wait, rates in retrying.items() for one in line("version", rates, wait=wait)]
+    assert lock_or_no_lock(evidence(rows)).title == title

@@ -6,7 +6,7 @@ import pytest
 
 from bench.analysis import names
 from bench.analysis.evidence import Evidence
-from bench.analysis.notes import CAUSE_WORDS, CHECKS, OUTCOMES, SMALL_SAMPLE, check_cause
+from bench.analysis.notes import CAUSE_WORDS, CHECKS, OUTCOMES, SMALL_SAMPLE, STRANGERS_OUTCOMES, check_cause
 from bench.analysis.places import project_root, reference_campaign, reference_hazards
 from bench.report.comparison import build_comparison
 from bench.report.documents.comparison import comparison_document
@@ -16,7 +16,7 @@ from bench.report.writers.html import html_page
 from bench.report.writers.markdown import markdown
 from bench.systems.registry import SYSTEMS
 
-CAUSES = (*(cause for _, cause in CHECKS.values()), OUTCOMES, SMALL_SAMPLE)
+CAUSES = (*(cause for _, cause in CHECKS.values()), OUTCOMES, STRANGERS_OUTCOMES, SMALL_SAMPLE)
 
 
 @pytest.fixture(scope="module")

@@ -49,12 +49,13 @@ class _Answers:
 
 
 def availability(workload: Workload, faults: Sequence[Struck], events: RunEvents) -> Mapping[str, float]:
-    """Of a run in which a fault struck one key; empty for others, and where nothing was ever granted.
+    """Of a run in which a fault struck one key; empty for others, where nothing was ever granted, and for a fault that
+    struck when all had been answered.
 
     `without_grant_s` is the longest time without a grant that meets the fault; it began `without_grant_from_s` after
     that did. Where it ended with no grant, but with the window or the latest answer, `grants_again` is 0. From the
     fault's end (its instant, where it has none) it lasted for another `grants_again_s`: 0 where grants returned while
-    the fault was in force.
+    the fault was in force, or never stopped and the longest time between two of them meets its end by chance.
     """
     all_queues = list(queues(events))
     if not faults or len(all_queues) != 1:
@@ -65,13 +66,16 @@ def availability(workload: Workload, faults: Sequence[Struck], events: RunEvents
     last_ns = max(int(answers.answered_ns.max()), opens_ns + round(workload.measure_s * 1e9))
     bounds_ns = np.concatenate(([opens_ns], queue.acquired_ns, [last_ns]))
     meets = (bounds_ns[1:] >= began_ns) & (bounds_ns[:-1] <= ended_ns)
+    if not meets.any():
+        return {}
     gaps_ns = np.where(meets, np.diff(bounds_ns), -1)
     longest = int(gaps_ns.argmax())
     again_ns, again = int(bounds_ns[longest + 1]), longest < len(queue)
+    stopped = not _granted_in_force(queue, faults, int(bounds_ns[longest]))
     found = {
         "without_grant_s": float(gaps_ns[longest]) / 1e9,
         "without_grant_from_s": (int(bounds_ns[longest]) - began_ns) / 1e9,
-        "grants_again_s": max(0, again_ns - ended_ns) / 1e9,
+        "grants_again_s": max(0, again_ns - ended_ns) / 1e9 if stopped else 0.0,
         "grants_again": float(again),
         "fault_s": (ended_ns - began_ns) / 1e9,
         **_outcomes(answers, began_ns, ended_ns),
@@ -83,9 +87,20 @@ def availability(workload: Workload, faults: Sequence[Struck], events: RunEvents
 
 
 def span_ns(faults: Sequence[Struck]) -> tuple[int, int]:
-    """From the instant at which all of it was in force until all of it was over."""
+    """From just before the first signal until all of it was over."""
     began_ns = max(one.began_ns for one in faults)
     return began_ns, max(began_ns, *(one.ended_ns or 0 for one in faults))
+
+
+def _granted_in_force(queue: Queue, faults: Sequence[Struck], until_ns: int) -> bool:
+    """Did anybody get the key while all of the fault was in force?
+
+    The first answer may have been on its way when the fault struck, unless its acquire began afterwards. The second
+    cannot: the key was free again only after the first.
+    """
+    in_force_ns = max(one.in_force_ns or one.began_ns for one in faults)
+    mine = (queue.acquired_ns >= in_force_ns) & (queue.acquired_ns <= until_ns)
+    return int(mine.sum()) > 1 or bool((queue.started_ns[mine] >= in_force_ns).any())
 
 
 def over_time(faults: Sequence[Struck], events: RunEvents) -> OverTime | None:

@@ -30,14 +30,15 @@ def hand_offs(queue: Queue) -> HandOffs | None:
     # A grant answered before the release was: it waited, however late the releaser learnt that it had let go.
     asked_before = queue.started_ns[1:] <= np.minimum(free_ns, queue.acquired_ns[1:])
     waited_for = queue.waiting_at(free_ns) > 0
-    return HandOffs(took_ns[changed & asked_before], took_ns[~changed & waited_for])
+    counts = queue.counts[1:]
+    return HandOffs(took_ns[changed & asked_before & counts], took_ns[~changed & waited_for & counts])
 
 
 def queue_waits(queue: Queue) -> npt.NDArray[np.int64]:
-    """For each grant but the first: how long its client had waited, from when it was meant to ask, until the key was
-    free. In ns; empty where the record does not say when that was."""
+    """For each grant that counts, but the key's first: how long its client had waited, from when it was meant to ask,
+    until the key was free. In ns; empty where the record does not say when that was."""
     if queue.freed_ns is None:
         return np.zeros(0, dtype=np.int64)
     free_ns = np.minimum(queue.freed_ns[:-1], queue.acquired_ns[1:])
-    waits: npt.NDArray[np.int64] = np.maximum(0, free_ns - queue.intended_ns[1:])
+    waits: npt.NDArray[np.int64] = np.maximum(0, free_ns - queue.intended_ns[1:])[queue.counts[1:]]
     return waits

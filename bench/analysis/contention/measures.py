@@ -8,7 +8,7 @@ import numpy.typing as npt
 from bench.analysis.contention.fair_queue import closed_wait_ns, replayed_waits_ns
 from bench.analysis.contention.fairness import jain_index, overtook, wait_by_time_ns
 from bench.analysis.contention.hand_offs import HandOffs, hand_offs, queue_waits
-from bench.analysis.contention.queues import Queue, queues, with_starved
+from bench.analysis.contention.queues import EVER, Queue, queues, with_starved
 from bench.analysis.holds import RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.workload import Workload
@@ -29,11 +29,15 @@ CONTENTION = (*HAND_OFFS, *QUEUE, *FAIRNESS)  # names of metrics
 _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
-def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
-    """Of a run whose clients share keys. Left out is what older records lack, or what so few operations do not tell."""
+def contention(workload: Workload, events: RunEvents, window_ns: tuple[int, int] = EVER) -> Mapping[str, float]:
+    """Of a run whose clients share keys: of the grants answered within the window, among all that overlap it.
+
+    `events` have those around the window too, and none of strangers. Left out is what older records lack, or what so
+    few do not tell.
+    """
     if workload.keys == 1 and not workload.open_loop:
-        events = with_starved(events, workload.clients)
-    all_queues = list(queues(events))
+        events = with_starved(events, workload.meeting_clients, window_ns)
+    all_queues = [queue for queue in queues(events, window_ns) if queue.counts.any()]
     if not all_queues:
         return {}
     found = _fairness(workload, events, all_queues)
@@ -44,16 +48,17 @@ def contention(workload: Workload, events: RunEvents) -> Mapping[str, float]:
         found |= _quantiles("queue_wait_us", np.concatenate([queue_waits(queue) for queue in all_queues]), mean=True)
         found |= _quantiles("kept_hand_off_us", parts.kept_ns)
         if len(all_queues) == 1 and len(parts.changed_ns):
-            found |= _fair_queue(workload, events, all_queues[0], float(parts.changed_ns.mean()))
+            found |= _fair_queue(workload, events, all_queues[0], float(parts.changed_ns.mean()), window_ns)
             if found.get("fair_wait_us_p99") and "queue_wait_us_p99" in found:
                 found["wait_by_fair_p99"] = found["queue_wait_us_p99"] / found["fair_wait_us_p99"]
     return {name: value for name, value in found.items() if name in CONTENTION}
 
 
 def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]) -> dict[str, float]:
-    overtaking = np.concatenate([overtook(queue) for queue in all_queues])
-    granted = np.unique(events.holds.client, return_counts=True)[1]  # numbers of clients have gaps between processes
-    grants = np.append(granted, np.zeros(max(0, workload.clients - len(granted)), dtype=np.int64))
+    overtaking = np.concatenate([overtook(queue)[queue.counts] for queue in all_queues])
+    by_client = np.concatenate([queue.client[queue.counts] for queue in all_queues])
+    granted = np.unique(by_client, return_counts=True)[1]  # numbers of clients have gaps between processes
+    grants = np.append(granted, np.zeros(max(0, workload.meeting_clients - len(granted)), dtype=np.int64))
     holds, refused = events.holds, events.refused
     waits_ns = np.concatenate((holds.acquired_ns - holds.started_ns, refused.answered_ns - refused.started_ns))
     found: dict[str, float | None] = {
@@ -66,16 +71,20 @@ def _fairness(workload: Workload, events: RunEvents, all_queues: Sequence[Queue]
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _fair_queue(workload: Workload, events: RunEvents, queue: Queue, hand_off_ns: float) -> dict[str, float]:
+def _fair_queue(
+    workload: Workload, events: RunEvents, queue: Queue, hand_off_ns: float, window_ns: tuple[int, int]
+) -> dict[str, float]:
     assert queue.freed_ns is not None, "there are hand-offs"
-    service_ns = float((queue.freed_ns - queue.acquired_ns).mean()) + hand_off_ns
-    found = {"key_utilisation": len(queue) * service_ns / (workload.measure_s * 1e9)}
+    service_ns = float((queue.freed_ns - queue.acquired_ns)[queue.counts].mean()) + hand_off_ns
+    found = {"key_utilisation": int(queue.counts.sum()) * service_ns / (workload.measure_s * 1e9)}
     if workload.open_loop:
         arrivals_ns = np.concatenate((queue.intended_ns, events.refused.intended_ns))
-        first_ns = queue.acquired_ns[0] - queue.intended_ns[0] - hand_off_ns
-        waits_ns = replayed_waits_ns(arrivals_ns, service_ns, max(0.0, float(first_ns)))
+        within = (arrivals_ns >= window_ns[0]) & (arrivals_ns < window_ns[1])
+        first = np.argmin(np.where(queue.intended_ns >= window_ns[0], queue.intended_ns, window_ns[1]))
+        first_ns = queue.acquired_ns[first] - queue.intended_ns[first] - hand_off_ns
+        waits_ns = replayed_waits_ns(arrivals_ns[within], service_ns, max(0.0, float(first_ns)))
         return found | _quantiles("fair_wait_us", waits_ns, mean=True)
-    wait_us = closed_wait_ns(workload.clients, service_ns, workload.think_ms * 1e6) / 1e3
+    wait_us = closed_wait_ns(workload.meeting_clients, service_ns, workload.think_ms * 1e6) / 1e3
     return found | {"fair_wait_us_mean": wait_us, "fair_wait_us_p99": wait_us}
 
 

@@ -1,5 +1,9 @@
 """Each key's requests and grants, in order: what hand-offs, fairness and the fair queue's wait are computed from.
 
+Of all operations that overlap the window, and not only of those that began in it: where a queue is unfair, requests
+from before the window are granted in it, and between two grants of the window's own requests lie others. What counts
+are the grants that were answered within the window.
+
 Instants are monotonic ns of one machine's clock, read by the clients. A request waits from its start until its answer,
 whatever that is; a key is free again when its release is *answered*, which is when the releaser knows.
 """
@@ -14,6 +18,7 @@ from bench.analysis.holds import Column, Refused, RunEvents
 
 Mask = npt.NDArray[np.bool_]
 _EMPTY: Column = np.zeros(0, dtype=np.int64)
+EVER = (-(1 << 62), 1 << 62)  # a window that everything lies in
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class Queue:
     freed_ns: Column | None
     refused_started_ns: Column
     refused_ns: Column
+    counts: Mask  # of the grants
 
     def __len__(self) -> int:
         return len(self.client)
@@ -51,16 +57,17 @@ class Queue:
         return waiting
 
 
-def with_starved(events: RunEvents, clients: int) -> RunEvents:
+def with_starved(events: RunEvents, clients: int, window_ns: tuple[int, int] = EVER) -> RunEvents:
     """The same, with the requests of clients that have no event: they waited from before the window until after it.
 
-    Of a closed loop on one key. An operation belongs to the window in which it starts, so theirs is in no record.
+    Of a closed loop on one key. Of their wait no more is known than that it lasted as long as the window.
     """
     missing = events.starved(clients)
     holds, refused = events.holds, events.refused
     if not missing or not len(holds):
         return events
-    begin_ns, end_ns = holds.started_ns.min() - 1, holds.held_until_ns.max() + 1
+    begin_ns = max(window_ns[0], int(holds.started_ns.min())) - 1
+    end_ns = min(window_ns[1], int(holds.held_until_ns.max())) + 1
     return replace(
         events,
         refused=Refused(
@@ -72,7 +79,7 @@ def with_starved(events: RunEvents, clients: int) -> RunEvents:
     )
 
 
-def queues(events: RunEvents) -> Iterator[Queue]:
+def queues(events: RunEvents, window_ns: tuple[int, int] = EVER) -> Iterator[Queue]:
     """The queue of each key that was granted at all."""
     holds, refused = events.holds, events.refused
     for key in np.unique(holds.key):
@@ -87,6 +94,7 @@ def queues(events: RunEvents) -> Iterator[Queue]:
             holds.freed_ns[part] if len(holds.freed_ns) else None,
             refused.started_ns[mine],
             refused.answered_ns[mine],
+            (holds.acquired_ns[part] >= window_ns[0]) & (holds.acquired_ns[part] < window_ns[1]),
         )
 
 

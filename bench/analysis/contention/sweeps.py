@@ -11,9 +11,14 @@ _ALIKE_WITHOUT = {"label", "warmup_s", "measure_s", "timeout_ms"}  # how long, a
 Series = Mapping[tuple[str, str], Mapping[float, Cell]]  # by system and wait, then by the parameter that varies
 
 
-def is_about_waiting(workload: Workload) -> bool:
-    """Do its clients wait for each other, and for nothing else? Jobs and faults have costs and tables of their own."""
+def meets_at_keys(workload: Workload) -> bool:
+    """Do clients wait for each other's locks? Jobs and faults have costs and tables of their own."""
     return bool(workload.keys) and workload.name not in JOBS and not workload.has_fault
+
+
+def is_about_waiting(workload: Workload) -> bool:
+    """Do they wait for nothing else? Strangers take part of the servers, and a pool has a queue of its own."""
+    return meets_at_keys(workload) and not workload.strangers and not workload.pool
 
 
 def sweep(cells: Iterable[Cell], workload: str, along: str, least: int = 2) -> Sequence[Cell]:

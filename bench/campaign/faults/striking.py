@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from bench.analysis.contention.fault_kinds import majority, minority
 from bench.campaign.faults.holder import Holder
-from bench.campaign.faults.kinds import majority, minority
 from bench.hazards.faults.targets import leader_last
 from bench.hazards.lab.disks import keeps_nothing
 from bench.hazards.lab.servers import LabServers
@@ -29,7 +29,8 @@ class Striking:
         self._windows: Sequence[FaultWindow] = ()
         self._began_ns = 0
         self._stack = ExitStack()
-        stops = partial(self._stop, minority(servers.spec)), partial(self._stop, majority(servers.spec))
+        nodes = len(servers.spec.node_names)
+        stops = partial(self._stop, minority(nodes)), partial(self._stop, majority(nodes))
         strike: Mapping[str, tuple[Callable[[], None], Callable[[], None]]] = {
             "leader-killed": (self._kill_leader, self._start),
             "minority-stopped": (stops[0], self._resume),
@@ -56,6 +57,7 @@ class Striking:
                 window_opens_ns=window_opens_ns,
                 began_ns=self._began_ns,
                 ended_ns=one.ended_ns,
+                in_force_ns=max(window.began_ns for window in self._windows),
                 confirmed=one.confirmed,
             )
             for one in self._windows

@@ -31,6 +31,11 @@ _OF_A_CELL = {
     "throughput_pairs_per_s": "Pairs per second",
     "client_cpu_us_per_pair": "Client CPU, µs a pair",
 }
+_OF_STRANGERS = {
+    "stranger_acquire_us_p50": "Strangers' acquire, p50",
+    "stranger_acquire_us_p99": "Strangers' acquire, p99",
+    "stranger_pairs_per_s": "Strangers' pairs per second",
+}
 
 
 def ancestry_blocks(ancestry: Ancestry) -> Iterable[Block]:
@@ -66,7 +71,8 @@ def _cell(of: CellAncestry) -> Iterable[Block]:
 
 
 def _cell_facts(cell: Cell) -> Iterable[tuple[str, str]]:
-    for name, words in _OF_A_CELL.items():
+    beside = _OF_STRANGERS if cell.workload.strangers_from is not None else {}
+    for name, words in (_OF_A_CELL | beside).items():
         value = cell.value(name)
         method = "" if isinstance(value, Absent) else f" ({value.method})"
         yield words, f"{_shown(cell, name)}{method}"
@@ -83,7 +89,7 @@ def _shown(cell: Cell, name: str) -> str:
     value = cell.value(name)
     if name == "throughput_pairs_per_s":
         return formats.rate_value(value, cell.bounds)
-    if name.startswith("acquire"):
+    if "acquire_us" in name:
         words = formats.ms_value(value, binds=cell.bounds_of(name))
         return words if isinstance(value, Absent) else f"{words} ms"
     return value.reason if isinstance(value, Absent) else formats.whole_value(value)

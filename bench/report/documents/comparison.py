@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.evidence import Evidence
-from bench.report import availability_table, contention_table, costs, curve_table, jobs_table, workloads_table
+from bench.report import (
+    availability_table,
+    contention_table,
+    costs,
+    curve_table,
+    jobs_table,
+    strangers_table,
+    workloads_table,
+)
 from bench.report.comparison import build_comparison
 from bench.report.model import (
     Block,
@@ -43,6 +51,7 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         *workloads_table.blocks(comparison),
         *jobs_table.blocks(comparison),
         *contention_table.blocks(comparison),
+        *strangers_table.blocks(comparison),
         *availability_table.blocks(comparison),
         *curve_table.blocks(comparison),
         *_settings(comparison),
@@ -68,7 +77,8 @@ def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
     comparison = build_comparison(evidence)
     numbers = () if comparison.only_own else tuple(_numbers(comparison))
     every = workloads_table.blocks(comparison) if comparison.has_own or not numbers else ()
-    return (*numbers, *every, *jobs_table.blocks(comparison), *_notes(comparison))
+    special = (*jobs_table.blocks(comparison), *strangers_table.blocks(comparison))
+    return (*numbers, *every, *special, *_notes(comparison))
 
 
 def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:

@@ -137,9 +137,9 @@ def write_title(figure: Figure, title: str) -> None:
     figure.text(0.1 / width_in, 1.0 - 0.1 / height_in, title, fontsize=10, fontweight="bold", va="top")
 
 
-def beside(axes: Axes, points: float) -> Transform:
-    """Data coordinates moved to the right by some points, for markers that would hide each other."""
+def beside(axes: Axes, points: float, above_points: float = 0.0) -> Transform:
+    """Data coordinates moved to the right, or upwards, by some points, for markers that would hide each other."""
     figure = axes.get_figure(root=True)
     if figure is None:
         raise ValueError("these axes belong to no figure")
-    return axes.transData + ScaledTranslation(points / 72.0, 0.0, figure.dpi_scale_trans)
+    return axes.transData + ScaledTranslation(points / 72.0, above_points / 72.0, figure.dpi_scale_trans)

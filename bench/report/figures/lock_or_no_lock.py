@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bench.analysis.cells import Absent
+from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.jobs import Crossing, WayLine, crossings, way_lines
 from bench.analysis.speed_claims import US_PER
@@ -16,6 +16,7 @@ from bench.report import formats
 from bench.report.figures.drawing import (
     RUN_DOT,
     Drawing,
+    beside,
     canvas,
     caption_height_in,
     load_drawing,
@@ -43,6 +44,9 @@ _WAYS = {
     (BY_KEY, False): Look("#8A6D00", "*"),
 }
 _OTHER_WAY = Look("#777777", "x", DOTTED)
+_RATE = "jobs_per_s"
+_AT_LEAST, _AT_MOST = "$\u2191$", "$\u2193$"
+_ARROW_POINTS = 8.0
 _NOTHING = "Nothing to draw: no run that counts in this campaign did whole jobs."
 
 
@@ -55,7 +59,9 @@ def lock_or_no_lock(evidence: Evidence) -> Drawing:
     updates, messages = _most_alike(lines, UPDATE), _most_alike(lines, CONSUME)
     shown = [*updates, *messages]
     found = crossings(updates)
-    title, caption = _title(updates, found), _caption(evidence, updates, messages)
+    every = way_lines(evidence.cells)
+    counted = [*_of_the_job(every, UPDATE, updates), *_of_the_job(every, CONSUME, messages)]
+    title, caption = _title(updates, found), _caption(evidence, shown, counted)
     ways = {way_title(line): line for line in shown}
     with house_style():
         legend_in = 0.1 + _LEGEND_LINE_IN * -(-len(ways) // _LEGEND_COLUMNS)
@@ -67,14 +73,14 @@ def lock_or_no_lock(evidence: Evidence) -> Drawing:
         write_title(figure, title)
         upper_in, lower_in = below_in + row_in + _BELOW_PANEL_IN, below_in + _BELOW_PANEL_IN
         rates = _panel(figure, 0, upper_in, f"Jobs per second: {_job(updates)}")
-        _draw(rates, updates, "jobs_per_s", 1.0)
+        _draw(rates, updates, _RATE, 1.0)
         _mark_crossings(rates, found)
         slow = _panel(figure, 1, upper_in, "The slowest job in a hundred, ms")
         _draw(slow, updates, "job_us_p99", US_PER["ms"], logarithmic=True)
         repeats = _panel(figure, 0, lower_in, "Retries for each job done")
         _draw(repeats, [line for line in updates if line.workload.way == BY_VERSION], "retries_per_job", 1.0)
         consumed = _panel(figure, 1, lower_in, f"Jobs per second: {_job(messages)}")
-        _draw(consumed, messages, "jobs_per_s", 1.0)
+        _draw(consumed, messages, _RATE, 1.0)
         for axes in (repeats, consumed):
             axes.set_xlabel("contenders")
         _legend(figure, ways, below_in)
@@ -87,7 +93,7 @@ def way_look(line: WayLine) -> Look:
     does = line.workload
     if line.by_lock:
         return look(line.system)
-    return _WAYS.get((does.way, does.wait not in ("try", "block")), _OTHER_WAY)
+    return _WAYS.get((does.way, not line.at_once), _OTHER_WAY)
 
 
 def _most_alike(lines: Sequence[WayLine], name: str) -> list[WayLine]:
@@ -97,6 +103,12 @@ def _most_alike(lines: Sequence[WayLine], name: str) -> list[WayLine]:
         if line.workload.name == name:
             jobs.setdefault(job_words(line), []).append(line)
     return max(jobs.values(), key=len, default=[])
+
+
+def _of_the_job(every: Sequence[WayLine], name: str, shown: Sequence[WayLine]) -> list[WayLine]:
+    """The lines of the job that is shown, with those of void runs alone; where none is shown, all of its kind."""
+    job = {job_words(line) for line in shown}
+    return [line for line in every if line.workload.name == name and (not job or job_words(line) in job)]
 
 
 def _job(lines: Sequence[WayLine]) -> str:
@@ -127,16 +139,24 @@ def _draw(axes: Axes, lines: Sequence[WayLine], metric: str, scale: float, *, lo
 
 
 def _draw_line(axes: Axes, line: WayLine, metric: str, scale: float) -> bool:
-    """The middle of the runs as a line, the runs as dots, and a bar of their bounds; was there anything?"""
-    style, points = way_look(line), []
+    """The middle of the runs as a line, the runs as dots, and a bar of their interval; was there anything?
+
+    What is only a limit stands at the end that holds for most runs, as in tables: a rate's least, a time's most. An
+    arrow shows where the value may lie.
+    """
+    style, points, limits = way_look(line), [], []
     for cell in line.cells:
         value = cell.value(metric)
         if isinstance(value, Absent):
             continue
-        clients = cell.workload.clients
-        points.append((clients, value.value / scale))
+        clients, bound = cell.workload.clients, bool(cell.bounds_of(metric))
+        end = value.value if not bound else value.low if metric == _RATE else value.high
+        points.append((clients, end / scale))
+        limits.append(bound)
         if value.runs > 1:
-            axes.plot([clients] * 2, [value.low / scale, value.high / scale], color=style.colour, alpha=0.35, lw=2.4)
+            if not bound:
+                ends = [value.low / scale, value.high / scale]
+                axes.plot([clients] * 2, ends, color=style.colour, alpha=0.35, lw=2.4)
             runs = [run / scale for group in cell.by_campaign(metric) for run in group]
             axes.plot([clients] * len(runs), runs, color=style.colour, alpha=0.7, **RUN_DOT)
     if points:
@@ -150,6 +170,18 @@ def _draw_line(axes: Axes, line: WayLine, metric: str, scale: float) -> bool:
             markersize=_marker_size(line),
             alpha=0.6 if _emulated(line) else 0.95,
             zorder=2 if line.by_lock else 3,
+        )
+    if any(limits):
+        rises = metric == _RATE
+        axes.plot(
+            *zip(*(point for point, bound in zip(points, limits, strict=True) if bound), strict=True),
+            linestyle="none",
+            marker=_AT_LEAST if rises else _AT_MOST,
+            color=style.colour,
+            markersize=10.0,
+            markeredgewidth=0.4,
+            transform=beside(axes, 0.0, _ARROW_POINTS if rises else -_ARROW_POINTS),
+            zorder=4,
         )
     return bool(points)
 
@@ -165,7 +197,7 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def _mark_crossings(axes: Axes, found: Sequence[Crossing]) -> None:
-    """An arrow at the number of contenders from which the row's lock does more than optimism."""
+    """A dotted line at the number of contenders from which the row's lock does more than optimism."""
     top = axes.get_ylim()[1]
     axes.set_ylim(0, top * 1.1)
     for one in found:
@@ -222,7 +254,7 @@ def _title(updates: Sequence[WayLine], found: Sequence[Crossing]) -> str:
     if not updates:
         return "Lock or no lock"
     crossed = [one for one in found if one.clients is not None]
-    if not found or (not crossed and any(one.hidden for one in found)):
+    if not crossed and not (found and all(one.kept_up for one in found)):
         return "Lock or no lock: the same job by every way"
     if not crossed:
         return f"Optimism kept up with FOR UPDATE, up to {max(one.up_to for one in found)} contenders"
@@ -230,28 +262,37 @@ def _title(updates: Sequence[WayLine], found: Sequence[Crossing]) -> str:
     start = f"From {latest:g} contenders on, FOR UPDATE does more jobs than optimism"
     if len(crossed) == len(found):
         return start
-    at_once = all(one.optimistic.workload.wait == "try" for one in crossed)
-    return f"{start} {'without' if at_once else 'with'} pauses"
+    pausing, others = ({one.optimistic.at_once for one in found if (one in crossed) is did} for did in (True, False))
+    if pausing & others or len(pausing) > 1:
+        return f"{start} by {len(crossed)} of {len(found)} ways to retry"
+    return f"{start} {'without' if True in pausing else 'with'} pauses"
 
 
-def _caption(evidence: Evidence, updates: Sequence[WayLine], messages: Sequence[WayLine]) -> str:
-    cells = [cell for line in (*updates, *messages) for cell in line.cells]
+def _caption(evidence: Evidence, shown: Sequence[WayLine], counted: Sequence[WayLine]) -> str:
+    """`counted` are the lines with void runs, whose jobs were done as well."""
+    cells = [cell for line in shown for cell in line.cells]
     if not cells:
         return f"{_NOTHING} {machine_words(evidence)}"
     runs = formats.counted((len(cell.used) for cell in cells), "run")
     several = any(len(cell.used) > 1 for cell in cells)
     dots = "; dots: the runs; bars: their interval" if several else ""
-    computing = formats.spread({round(line.workload.compute_ms) for line in (*updates, *messages)})
+    computing = formats.spread({round(line.workload.compute_ms) for line in shown})
+    void = any(run.void for line in counted for cell in line.cells for run in cell.runs)
+    asked = "Each run, void ones too, asked" if void else "Each run asked"
     return (
         f"Closed loop: each contender reads a record, computes {computing} ms, writes it, and begins again. Thin: a "
-        f"lock and a fence at the row; thick: no lock. Lines: {runs} a point{dots}. Each run asked the table "
-        f"afterwards: {_harm(updates, messages)} {machine_words(evidence)}"
+        f"lock and a fence at the row; thick: no lock. Lines: {runs} a point{dots}.{_limits(cells)} {asked} the table "
+        f"afterwards: {_harm(counted)} {machine_words(evidence)}"
     )
 
 
-def _harm(*lines: Sequence[WayLine]) -> str:
-    every = [line for group in lines for line in group]
-    harmed = sum(line.harmed for line in every)
-    done = sum(one.acknowledged for line in every for one in line.jobs)
+def _limits(cells: Sequence[Cell]) -> str:
+    binds = list(dict.fromkeys(word for cell in cells for word in cell.bounds))
+    return f" ↑ at least, ↓ at most: only a limit ({formats.bound_words(binds)})." if binds else ""
+
+
+def _harm(lines: Sequence[WayLine]) -> str:
+    harmed = sum(line.harmed for line in lines)
+    done = sum(one.acknowledged for line in lines for one in line.jobs)
     were = "none" if not harmed else f"{harmed:,}"
     return f"{were} of {done:,} jobs {'were' if harmed > 1 else 'was'} overwritten, missing or repeated."

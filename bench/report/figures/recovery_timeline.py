@@ -1,6 +1,7 @@
 """Every acquire around a fault: when it was meant to start, how long it took, and how it ended."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,9 +11,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, Null
 
 from bench.analysis import names
 from bench.analysis.cells import Cell
+from bench.analysis.contention.fault_kinds import why_not
 from bench.analysis.evidence import Evidence
 from bench.analysis.runs import RunRow
 from bench.records.durations import duration_text
+from bench.records.schema import RunState
 from bench.records.workload import FAULTS, Workload
 from bench.report.figures.drawing import (
     Drawing,
@@ -23,8 +26,9 @@ from bench.report.figures.drawing import (
     write_caption,
     write_title,
 )
-from bench.report.formats import NO_BREAK, significant
+from bench.report.formats import NO_BREAK, low_to_high, significant
 from bench.report.style import MUTED, house_style, look
+from bench.systems.registry import SYSTEMS
 
 _WIDTH_IN = 7.6
 _LEFT_IN, _RIGHT_IN, _PANEL_IN, _GAP_IN, _BETWEEN_IN = 1.84, 0.12, 0.8, 0.1, 0.1
@@ -37,14 +41,20 @@ _HEADINGS = {
 }
 _TICKS_MS = {0.1: "0.1 ms", 1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1_000.0: "1 s", 10_000.0: "10 s"}
 _LOW_MS, _HIGH_MS, _BAR_MS = 0.06, 60_000.0, 20_000.0
+_WORDS_SHARE = 0.3  # of a panel's width
+_VEIL: Mapping[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8}
 _TITLE = "Waiting for a lock while servers or holders are lost"
 
 
 def recovery_timeline(evidence: Evidence) -> Drawing:
-    """One row a system, one column a fault, each with the first run that counts; where none does, the first."""
-    cells = [cell for cell in evidence.cells if cell.workload.has_fault and _run(cell) is not None]
-    faults = [fault for fault in FAULTS if any(cell.workload.fault == fault for cell in cells)]
-    systems = list(dict.fromkeys(cell.system for cell in cells))
+    """One row a system, one column a fault, each with the first run that counts; where none does, the first.
+
+    Where there is none to show, its place says why.
+    """
+    asked = [cell for cell in evidence.cells if cell.workload.has_fault]
+    cells = [cell for cell in asked if _run(cell) is not None]
+    faults = [fault for fault in FAULTS if cells and any(cell.workload.fault == fault for cell in asked)]
+    systems = list(dict.fromkeys(cell.system for cell in asked)) if cells else []
     shown: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         shown.setdefault((cell.system, cell.workload.fault), cell)
@@ -65,8 +75,8 @@ def recovery_timeline(evidence: Evidence) -> Drawing:
                 place = (left_in / _WIDTH_IN, bottom_in / height_in, width_in / _WIDTH_IN, _PANEL_IN / height_in)
                 axes = figure.add_axes(place)
                 found = shown.get((system, fault))
-                _panel(axes, found, _limits(runs))
-                # Beside and below what does not apply there is room for the labels of the next one.
+                _panel(axes, found, _limits(runs), _why_none(asked, system, fault))
+                # Beside and below what is not shown there is room for the labels of the next one.
                 first = not any((system, one) in shown for one in faults[:column])
                 last = not any((one, fault) in shown for one in systems[row + 1 :])
                 axes.tick_params(labelleft=first, labelbottom=last)
@@ -87,13 +97,22 @@ def _run(cell: Cell) -> RunRow | None:
     return timed[0] if timed else None
 
 
+def _why_none(asked: Sequence[Cell], system: str, fault: str) -> str:
+    """Why there may be nothing to show of a fault on a system."""
+    runs = [run for cell in asked if (cell.system, cell.workload.fault) == (system, fault) for run in cell.runs]
+    if any(run.state is RunState.FAILED for run in runs):
+        return "failed"
+    # A system of an old record, or of a package that is not here, tells nothing of its servers.
+    return "does not apply" if system in SYSTEMS and why_not(fault, SYSTEMS[system]) else "not measured"
+
+
 def _limits(runs: Sequence[RunRow]) -> tuple[float, float]:
     """From the window's opening to its close, in seconds since the fault."""
     froms = [run.workload.fault_after_s for run in runs]
     return -max(froms), max(run.workload.measure_s - run.workload.fault_after_s for run in runs)
 
 
-def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
+def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float], why_none: str) -> None:
     run = None if cell is None else _run(cell)
     axes.set_xlim(*limits)
     axes.set_yscale("log")
@@ -105,9 +124,7 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
     axes.tick_params(labelsize=7, length=2)
     if cell is None or run is None:
         axes.set_axis_off()
-        axes.text(
-            0.34, 0.5, "does not apply", transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED
-        )
+        axes.text(0.34, 0.5, why_none, transform=axes.transAxes, ha="center", va="center", fontsize=7, color=MUTED)
         return
     assert run.over_time is not None, "`_run` chose it"
     began_ns = max(one.began_ns for one in run.faults)
@@ -147,7 +164,7 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float]) -> None:
             ha="right",
             fontsize=6.6,
             color=MUTED,
-            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8},
+            bbox=_VEIL,
             zorder=6,
         )
 
@@ -159,9 +176,12 @@ def _without_grant(axes: Axes, found: Mapping[str, float], limits: tuple[float, 
     start, length = found["without_grant_from_s"], found["without_grant_s"]
     end = min(start + length, limits[1])
     axes.plot([start, end], [_BAR_MS, _BAR_MS], color=_DARK, linewidth=2.2, solid_capstyle="butt", zorder=5)
-    right = end + 0.03 * (limits[1] - limits[0])
     again = "" if found.get("grants_again", 1.0) else "≥ "
-    axes.text(right, _BAR_MS, f"{again}{significant(length)}{NO_BREAK}s", fontsize=6.8, va="center", zorder=5)
+    words, width = f"{again}{significant(length)}{NO_BREAK}s", limits[1] - limits[0]
+    if limits[1] - end > _WORDS_SHARE * width:
+        axes.text(end + 0.03 * width, _BAR_MS, words, fontsize=6.8, va="center", zorder=5)
+    else:  # beside the bar there is no room within the panel: below it there is
+        axes.text(end, _BAR_MS / 2.2, words, fontsize=6.8, ha="right", va="top", bbox=_VEIL, zorder=5)
 
 
 def _name(figure: Figure, system: str, x: float, y: float) -> None:
@@ -192,11 +212,19 @@ def _legend(figure: Figure, top: float) -> None:
 
 
 def _title(runs: Sequence[RunRow]) -> str:
-    lost = [run.availability["without_grant_s"] for run in runs if not run.void and run.availability]
-    if not lost:
+    found = [run.availability for run in runs if not run.void and run.availability]
+    if not found:
         return _TITLE
-    low, high = significant(min(lost)), significant(max(lost))
-    return f"Around a fault nobody gets the lock for {low} to {high} s, by system and fault"
+    # By length; where two are alike the one that went on is the longer.
+    lost = sorted((one["without_grant_s"], not one.get("grants_again", 1.0)) for one in found)
+    (low, _), (high, longest_went_on) = lost[0], lost[-1]
+    if not any(went_on for _, went_on in lost):
+        words = f"{low_to_high([low, high])} s"
+    elif longest_went_on and not lost[0][1]:
+        words = f"{low_to_high([low, high])} s or longer"
+    else:  # a run that went on may have become any length: nothing is known of the longest, or not even of the least
+        words = f"{significant(low)} s or longer"
+    return f"Around a fault nobody gets the lock for {words}, by system and fault"
 
 
 def _caption(evidence: Evidence, cells: Sequence[Cell]) -> str:

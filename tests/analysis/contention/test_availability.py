@@ -14,13 +14,14 @@ WORKLOAD = Workload(name="contended-rate", clients=8, keys=1, rate_per_s=100.0, 
 Grants = list[tuple[int, int]]
 
 
-def fault(began_ms: int, ended_ms: int | None, window_opens_ns: int = OPENS) -> Struck:
+def fault(began_ms: int, ended_ms: int | None, window_opens_ns: int = OPENS, in_force_ms: int | None = None) -> Struck:
     return Struck(
         kind="majority-stopped",
         target="n1, n2",
         window_opens_ns=window_opens_ns,
         began_ns=OPENS + began_ms * MS,
         ended_ns=None if ended_ms is None else OPENS + ended_ms * MS,
+        in_force_ns=None if in_force_ms is None else OPENS + in_force_ms * MS,
         confirmed="seen",
     )
 
@@ -95,6 +96,38 @@ def test_grants_that_return_while_a_fault_is_in_force() -> None:
         assert found["without_grant_s"] == pytest.approx(2.508)
         assert (found["grants_again_s"], found["grants_again"]) == (0.0, 1.0)
         assert found["waited_through"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "grants",
+    [
+        [*steadily(0, 4_950), *steadily(5_070, 9_990)],
+        # Who is served had asked before the fault.
+        [*steadily(0, 2_990), *((2_900, at) for at in range(3_000, 4_951, 50)), *steadily(5_070, 9_990)],
+        [*steadily(0, 2_990), (3_500, 4_000), *steadily(5_600, 9_990)],
+    ],
+)
+def test_grants_that_never_stopped_do_not_return(grants: Grants) -> None:
+    """The longest time between two of them happens to meet the fault's end: nothing had to come back."""
+    assert availability(WORKLOAD, [fault(3_000, 5_000)], history(grants))["grants_again_s"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "in_force_ms"),
+    [
+        ([(2_990, 3_004)], None),  # on its way when the fault struck
+        ([(2_990, 3_004), (3_001, 3_012), (3_002, 3_020)], 3_015),  # the last servers were still being stopped
+    ],
+)
+def test_answers_that_were_on_their_way_are_no_grants_of_the_fault(answers: Grants, in_force_ms: int | None) -> None:
+    struck = fault(3_000, 5_000, in_force_ms=in_force_ms)
+    found = availability(WORKLOAD, [struck], history([*steadily(0, 2_990), *answers, *AFTER]))
+    assert found["grants_again_s"] == pytest.approx(0.602)
+
+
+@pytest.mark.parametrize("ended_ms", [None, 13_000])
+def test_a_fault_that_struck_when_all_was_over_has_no_numbers(ended_ms: int | None) -> None:
+    assert availability(WORKLOAD, [fault(12_000, ended_ms)], history(steadily(0, 9_990))) == {}
 
 
 def test_a_holder_that_was_killed_is_an_instant() -> None:

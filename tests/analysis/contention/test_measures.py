@@ -112,6 +112,47 @@ def test_a_client_without_any_event_waited_all_the_time() -> None:
     assert measures(pair, 2)["overtaking_share"] == 0.0
 
 
+def lottery_of(clients: int, turns: int, again: float, dice: np.random.Generator) -> History:
+    """Who releases asks again at once, and often wins again; else it is a draw among those who wait."""
+    waiting = dict.fromkeys(range(clients), 0)
+    before, now, grants = 0, HAND_OFF, []
+    for _ in range(turns):
+        others = [client for client in waiting if client != before]
+        client = before if dice.random() < again else others[int(dice.integers(len(others)))]
+        grants.append((client, waiting[client], now))
+        waiting[client] = now + HOLD + RELEASE
+        before, now = client, now + SERVICE
+    return History(grants)
+
+
+def only_of_the_window(history: History, window_ns: tuple[int, int]) -> History:
+    """What was recorded before the operations around the window were: requests that began in it."""
+    return History([one for one in history.grants if window_ns[0] <= one[1] < window_ns[1]])
+
+
+@pytest.mark.parametrize(("clients", "again"), [(8, 0.0), (64, 0.0), (8, 0.9), (64, 0.9)])
+def test_grants_to_requests_from_outside_the_window_lie_in_no_hand_off(clients: int, again: float) -> None:
+    """In an unfair queue these are many, within the window and after its close."""
+    history = lottery_of(clients, 4_000, again, np.random.default_rng(clients))
+    window_ns = (1_000 * SERVICE, 3_000 * SERVICE)
+    workload = Workload(name="contended", clients=clients, keys=1, wait="block", measure_s=2_000 * SERVICE / 1e9)
+    found = contention(workload, history.events, window_ns)
+    assert found["hand_off_us_mean"] == pytest.approx(HAND_OFF / 1e3)
+    assert found["key_utilisation"] == pytest.approx(1.0, abs=0.01)
+    assert found["fair_wait_us_mean"] == pytest.approx((clients - 1) * SERVICE / 1e3)
+    hidden = contention(workload, only_of_the_window(history, window_ns).events)
+    assert hidden["hand_off_us_mean"] > 1.05 * HAND_OFF / 1e3, "which is why they are recorded"
+
+
+def test_the_wait_of_a_client_without_any_event_is_no_longer_than_the_window() -> None:
+    pair = closed_loop(2, 400)
+    window_ns = (100 * SERVICE, 200 * SERVICE)
+    workload = Workload(name="contended", clients=3, keys=1, wait="block", measure_s=100 * SERVICE / 1e9)
+    found = contention(workload, pair.events, window_ns)
+    assert found["clients_without_grant"] == 1
+    assert found["longest_wait_us"] == pytest.approx(100 * SERVICE / 1e3, rel=1e-3)
+
+
 def test_who_nobody_waited_for_hands_nothing_over() -> None:
     alone = History([(client % 2, at + 500, at + 900) for client, at in enumerate(range(0, 50 * SERVICE, SERVICE))])
     found = measures(alone, 2)

@@ -1,12 +1,17 @@
-"""Run by test_cut_off in a process of its own: clients are killed in the middle of a hold, as Locust does at a stop.
+"""Run by test_process_scripts in a process of its own: clients are killed in the middle of what they do, as Locust does
+at a stop. By default all of them hold a lock; options as JSON, the one argument, let them do something else.
 
-Prints, as JSON, what Locust and the recorder counted and whether anything is still locked.
+Prints, as JSON, what Locust and the recorder counted, whether anything is still locked, and how often each connection
+was closed.
 """
 
 from locust import events  # isort: skip
 
 import json
+import sys
 from argparse import Namespace
+from collections import Counter
+from typing import ClassVar
 
 import gevent
 from locust.env import Environment
@@ -16,6 +21,7 @@ from bench.load.users import SelectedLockUser
 from bench.load.wiring import install
 from bench.servers.endpoint import Endpoint
 from bench.systems.clock import SYSTEM_CLOCK
+from bench.systems.memory import lock
 from bench.systems.memory.store import store_at
 
 CLIENTS = 3
@@ -34,6 +40,8 @@ OPTIONS = {
     "thinking": "fixed",
     "way": "lock",
     "compute_ms": 0.0,
+    "strangers": 0,
+    "pool": 0,
     "step_s": 0.0,
     "lock_seed": 1,
     "warmup_s": 0.0,
@@ -45,11 +53,28 @@ OPTIONS = {
     "user_classes": ["SelectedLockUser"],
     "stop_timeout": 0.001,
     "num_users": CLIENTS,
+    **(json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}),
 }
+
+
+class Counted(lock.MemoryLock):
+    """Its connections, and how often each was closed."""
+
+    closed: ClassVar[Counter[int]] = Counter()
+
+    def _connect(self) -> None:
+        super()._connect()
+        self.closed[id(self)] = 0
+        self.kept = self  # so that no other has its id
+
+    def close(self) -> None:
+        self.closed[id(self)] += 1
+        super().close()
 
 
 def main() -> None:
     install(events)
+    lock.MemoryLock = Counted  # type: ignore[misc]
     environment = Environment(user_classes=[SelectedLockUser], events=events, parsed_options=Namespace(**OPTIONS))
     runner = environment.create_local_runner()
     events.init.fire(environment=environment, runner=runner, web_ui=None)
@@ -74,6 +99,7 @@ def main() -> None:
                 "recorded": dict(recorder.counts()),
                 "aborted": recorder.aborted,
                 "in_flight": process.in_flight,
+                "closed": dict(Counter(Counted.closed.values())),
             }
         )
     )

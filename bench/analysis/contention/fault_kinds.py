@@ -3,35 +3,34 @@
 from collections.abc import Callable, Mapping
 
 from bench.records.workload import FAULTS, NO_FAULT
-from bench.servers.spec import ServerSpec
 from bench.systems.registry import System
 
 EVERY = "every"  # asked for instead of one fault: each that the system can have
 
 
-def minority(spec: ServerSpec) -> int:
+def minority(nodes: int) -> int:
     """The most servers without which the others are still a majority."""
-    return (len(spec.node_names) - 1) // 2
+    return (nodes - 1) // 2
 
 
-def majority(spec: ServerSpec) -> int:
+def majority(nodes: int) -> int:
     """The fewest servers without which the others are no majority."""
-    return len(spec.node_names) - len(spec.node_names) // 2
+    return nodes - nodes // 2
 
 
-def _several(spec: ServerSpec) -> str:
-    return "" if minority(spec) else f"{len(spec.node_names)} server has neither a minority nor a majority"
+def _several(nodes: int, elects: bool) -> str:
+    return "" if minority(nodes) else f"{nodes} server has neither a minority nor a majority"
 
 
-def _one_decides(spec: ServerSpec) -> str:
-    return "" if spec.elects or len(spec.node_names) == 1 else "its servers know nothing of each other: none leads"
+def _one_decides(nodes: int, elects: bool) -> str:
+    return "" if elects or nodes == 1 else "its servers know nothing of each other: none leads"
 
 
-_WHY_NOT: Mapping[str, Callable[[ServerSpec], str]] = {
+_WHY_NOT: Mapping[str, Callable[[int, bool], str]] = {
     "leader-killed": _one_decides,
     "minority-stopped": _several,
     "majority-stopped": _several,
-    "holder-killed": lambda _: "",
+    "holder-killed": lambda nodes, elects: "",
 }
 
 
@@ -41,7 +40,7 @@ def why_not(fault: str, entry: System) -> str:
         return ""
     if entry.servers is None:
         return "it has no servers"
-    return _WHY_NOT[fault](entry.servers)
+    return _WHY_NOT[fault](len(entry.servers.node_names), entry.servers.elects)
 
 
 def faults_of(entry: System) -> tuple[str, ...]:
