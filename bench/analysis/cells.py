@@ -198,12 +198,14 @@ class Cell:
         """How many separate stalls carry a percentile: the fewest of any run; where clients share keys, of all runs.
 
         Who waits for a key waits at the same time as others: the slow operations of one run overlap by nature, whatever
-        they waited for, and are a stall or two. So there the runs stand for each other's independence.
+        they waited for, and are a stall or two. So there the runs stand for each other's independence. Strangers wait
+        for each other only in a pool.
         """
         counts = [round(count) for run in self.used if (count := run.metrics.get(metric)) is not None]
         if not counts:
             return None
-        return sum(counts) if self.workload.keys else min(counts)
+        queued = self.workload.pool if metric == STRANGERS_STALLS else self.workload.keys
+        return sum(counts) if queued else min(counts)
 
     @property
     def void_reason(self) -> str | None:

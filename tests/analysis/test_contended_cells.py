@@ -57,6 +57,8 @@ def test_a_percentile_of_strangers_rests_on_stalls_of_their_own(tmp_path: Path) 
     assert isinstance(found.value("stranger_acquire_us_p99"), Estimate)
     found = with_metrics(found, stranger_stalls_p99=2.0, stalls_p99=9.0)
     assert found.value("stranger_acquire_us_p99") == Absent("n/a (2 stalls)")
+    pooled = replace(found, workload=found.workload.model_copy(update={"pool": 4}))
+    assert isinstance(pooled.value("stranger_acquire_us_p99"), Estimate), "there they wait for each other"
     assert isinstance(found.value("stranger_acquire_us_p50"), Estimate)
     assert isinstance(found.value("acquire_us_p99"), Estimate)
 
