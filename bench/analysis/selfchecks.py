@@ -44,12 +44,13 @@ _CheckFunction = Callable[[RunPlan, Measured, RunEvents], Check]
 
 def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
     """All checks of one run. Raises OSError or ValueError when the events cannot be read."""
-    events = read_events(events_path)
+    events, whole = read_events(events_path), read_whole(events_path)
     meeting = populations(plan.workload, events).meeting
+    everybody = None if whole is None else populations(plan.workload, whole).meeting
     return Checked(
         checks=self_checks(plan, measured, events),
-        from_events=from_events(plan, events, read_whole(events_path), measured.window_ns),
-        availability=dict(availability(plan.workload, measured.faults, meeting)),
+        from_events=from_events(plan, events, whole, measured.window_ns),
+        availability=dict(availability(plan.workload, measured.faults, meeting, everybody)),
         over_time=over_time(measured.faults, meeting),
     )
 

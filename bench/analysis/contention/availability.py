@@ -48,29 +48,33 @@ class _Answers:
         )
 
 
-def availability(workload: Workload, faults: Sequence[Struck], events: RunEvents) -> Mapping[str, float]:
+def availability(
+    workload: Workload, faults: Sequence[Struck], events: RunEvents, whole: RunEvents | None = None
+) -> Mapping[str, float]:
     """Of a run in which a fault struck one key; empty for others, where nothing was ever granted, and for a fault that
     struck when all had been answered.
 
-    `without_grant_s` is the longest time without a grant that meets the fault; it began `without_grant_from_s` after
-    that did. Where it ended with no grant, but with the window or the latest answer, `grants_again` is 0. From the
-    fault's end (its instant, where it has none) it lasted for another `grants_again_s`: 0 where grants returned while
-    the fault was in force, or never stopped and the longest time between two of them meets its end by chance.
+    `whole` has the grants to requests from outside the window as well: a time in which they came is none without a
+    grant. `without_grant_s` is the longest time without a grant that meets the fault; it began `without_grant_from_s`
+    after that did. Where it ended with no grant, but with the window or the latest answer, `grants_again` is 0. From
+    the fault's end (its instant, where it has none) it lasted for another `grants_again_s`: 0 where grants returned
+    while the fault was in force, or never stopped and the longest time between two of them meets its end by chance.
     """
-    all_queues = list(queues(events))
+    all_queues = list(queues(events if whole is None else whole))
     if not faults or len(all_queues) != 1:
         return {}
     began_ns, ended_ns = span_ns(faults)
     answers, (queue,) = _Answers.of(events), all_queues
     opens_ns = faults[0].window_opens_ns
     last_ns = max(int(answers.answered_ns.max()), opens_ns + round(workload.measure_s * 1e9))
-    bounds_ns = np.concatenate(([opens_ns], queue.acquired_ns, [last_ns]))
+    granted_ns = queue.acquired_ns[(queue.acquired_ns >= opens_ns) & (queue.acquired_ns <= last_ns)]
+    bounds_ns = np.concatenate(([opens_ns], granted_ns, [last_ns]))
     meets = (bounds_ns[1:] >= began_ns) & (bounds_ns[:-1] <= ended_ns)
     if not meets.any():
         return {}
     gaps_ns = np.where(meets, np.diff(bounds_ns), -1)
     longest = int(gaps_ns.argmax())
-    again_ns, again = int(bounds_ns[longest + 1]), longest < len(queue)
+    again_ns, again = int(bounds_ns[longest + 1]), longest < len(granted_ns)
     stopped = not _granted_in_force(queue, faults, int(bounds_ns[longest]))
     found = {
         "without_grant_s": float(gaps_ns[longest]) / 1e9,

@@ -65,6 +65,19 @@ def test_the_time_without_a_grant_and_until_grants_return() -> None:
     }
 
 
+def test_grants_to_requests_from_before_the_window_are_grants() -> None:
+    """They are in no count. In an unfair queue they come at any time."""
+    own = history([*BEFORE, *AFTER])
+    old = [(-500, at) for at in range(3_005, 5_600, 10)]
+    found = availability(WORKLOAD, [fault(3_000, 5_000)], own, history(sorted([*BEFORE, *old, *AFTER])))
+    assert found["without_grant_s"] == pytest.approx(0.013)
+    alone = availability(WORKLOAD, [fault(3_000, 5_000)], own)
+    assert alone["without_grant_s"] > 2.5
+    assert {name: found[name] for name in found if name.endswith("_acquired")} == {
+        name: alone[name] for name in alone if name.endswith("_acquired")
+    }
+
+
 def test_a_gap_that_does_not_meet_the_fault_is_not_its_own() -> None:
     found = availability(WORKLOAD, [fault(3_000, 3_100)], history([*steadily(0, 6_000), *steadily(9_000, 9_990)]))
     assert found["without_grant_s"] == pytest.approx(0.01)

@@ -149,7 +149,9 @@ def test_a_ratio_that_tables_withhold_is_withheld_and_counted_with_its_reason(
     metrics: Mapping[str, float], why: str
 ) -> None:
     alone, few, many = p99s((2, 50.0), (64, 60.0))
-    withheld = with_each(cell("redis", 8, "poll-5ms", **metrics), "stalls_p99", metrics.get("stalls_p99", 9.0), *[0.0] * 5)
+    withheld = with_each(
+        cell("redis", 8, "poll-5ms", **metrics), "stalls_p99", metrics.get("stalls_p99", 9.0), *[0.0] * 5
+    )
     found = judged("C32", alone, few, many, withheld)
     assert found is not None
     assert found.verdict is Verdict.CANNOT_SAY
