@@ -51,7 +51,7 @@ def loaded_s(mode: Mode, name: str = "contention") -> float:
 
 def test_the_contention_sweeps_keep_to_their_time() -> None:
     assert loaded_s(QUICK) < 4 * 60
-    assert loaded_s(REFERENCE) < 13 * 60
+    assert loaded_s(REFERENCE) < 22 * 60
 
 
 def test_the_sweep_of_jobs_keeps_to_its_time_and_has_every_way() -> None:
