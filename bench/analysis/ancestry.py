@@ -102,7 +102,8 @@ class Sources:
         played = [run for run in self._played if run.run_id == name]
         if len(rows) + len(played) > 1:
             raise NotThere(f"several runs are called {name!r}: choose {' or '.join(row.run_id for _, row in rows)}")
-        for sources, row in rows:
+        if rows:
+            ((sources, row),) = rows
             return sources._run(row)
         if played:
             return self._hazard(played[0])

@@ -72,8 +72,7 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        waiting = self.contention.cells if self.contention is not None else None
-        return adjudicate(self.claims, self.cells, self.hazards, waiting)
+        return adjudicate(self.claims, self.cells, self.hazards, self.about_waiting.cells)
 
     @cached_property
     def headline(self) -> tuple[str, ...]:

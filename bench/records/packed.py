@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.records.packed_runs import RUNS_FILE, write_packed_runs
-from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS
+from bench.records.schema import ADDED_COLUMNS, AROUND_FILE, EVENT_COLUMNS
 from bench.records.store import (
     GET_AGAIN,
     PHASES,
@@ -122,9 +122,9 @@ def pack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
         write_packed_runs(target / RUNS_FILE, PHASES, ((run.path.name, _records(run)) for run in runs))
         if isinstance(source, CampaignFolder):
             measured = [run for run in source.runs() if run.has(run.measurement)]
-            _pack_events([run.events_path for run in measured], target)
+            _pack_events([run.events_path for run in measured], target / "events.parquet")
             if around := [run.around_path for run in measured if has_events(run.around_path)]:
-                _pack_events(around, target)
+                _pack_events(around, target / AROUND_FILE)
 
 
 def unpack_campaign(source: CampaignFolder | HazardFolder, target: Path) -> None:
@@ -159,8 +159,8 @@ def _records(run: RunFolder | HazardRunFolder) -> Mapping[str, str]:
     return {phase: run.text(phase).decode() for phase in PHASES if run.has(phase)}
 
 
-def _pack_events(paths: Sequence[Path], folder: Path) -> None:
-    """Files of one name, each in the folder of its run, into one of that name."""
+def _pack_events(paths: Sequence[Path], target: Path) -> None:
+    """Files that lie in the folders of their runs, into one."""
     words = pa.dictionary(pa.int8(), pa.string())
     # One schema for all: where a run lacks the release's answer, none has it.
     added = all(map(_has_added, paths))
@@ -170,7 +170,7 @@ def _pack_events(paths: Sequence[Path], folder: Path) -> None:
         metadata={_RUNS: json.dumps([path.parent.name for path in paths])},
     )
     with pq.ParquetWriter(
-        folder / (paths[0].name if paths else "events.parquet"),
+        target,
         schema,
         compression="zstd",
         compression_level=_LEVEL,

@@ -89,9 +89,10 @@ def _tables(
 
 def _contention(waiting: Evidence, drawings: list[Drawing]) -> _Files:
     every = tuple(sorted(row.run_id for row in waiting.rows))
+    document = contention_document(waiting, drawings)
     texts = {
-        "contention.md": markdown(contention_document(waiting, drawings)),
-        "contention.html": html_page(contention_document(waiting, drawings)),
+        "contention.md": markdown(document),
+        "contention.html": html_page(document),
         "contention_cells.csv": cells_csv(waiting),
         "contention_runs.csv": runs_csv(waiting),
     }
