@@ -4,18 +4,17 @@ Computed once, at the end of a run, and kept in its record: events may be left o
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from bench.analysis.contention.measures import CONTENTION, contention
+from bench.analysis.contention.measures import CONTENTION, HANDING, contention, handing
+from bench.analysis.contention.queues import queues
 from bench.analysis.contention.strangers import populations
-from bench.analysis.holds import Column, Holds, RunEvents
+from bench.analysis.holds import Column, RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.schema import STRANGERS, RunPlan
 from bench.records.workload import JOBS
 
-_HANDED_WAITS = {f"handed_wait_us_{quantile}": FRACTIONS[quantile] for quantile in ("p50", "p99")}
 _STALLS = {f"stalls_{quantile}": FRACTIONS[quantile] for quantile in ("p99", "p999")}
-FROM_EVENTS = ("changed_hands_share", "longest_streak", *_HANDED_WAITS, *_STALLS, *CONTENTION)  # names of metrics
+FROM_EVENTS = (*HANDING, *_STALLS, *CONTENTION)  # names of metrics
 STRANGERS_STALLS = f"{STRANGERS}stalls_p99"  # likewise, of runs with strangers alone
 
 
@@ -24,16 +23,20 @@ def from_events(
 ) -> dict[str, float]:
     """By the names of metrics. Left out is what does not apply, or what so few operations do not tell.
 
-    `whole`: with the operations around the window, whose instants are then needed. Without them nothing is said of
-    waiting: between two recorded grants there may have been others.
+    `whole`: with the operations around the window, whose instants are then needed. Without them, as in older records,
+    nothing is said of waiting: between two recorded grants there may have been others. Who got the key next is then
+    told as if the window's own grants had followed each other, which all but a few at its ends did.
     """
     found: dict[str, float] = {}
     meeting, strangers = populations(plan.workload, events)
     # Without shared keys none has ever had another client; a job does not say when it held something.
     if plan.workload.keys and plan.workload.name not in JOBS:
-        found |= _handing(meeting.holds)
-        if whole is not None and window_ns is not None:
-            found |= contention(plan.workload, populations(plan.workload, whole).meeting, window_ns)
+        if whole is None or window_ns is None:
+            found |= handing(queues(meeting))
+        else:
+            everybody = populations(plan.workload, whole).meeting
+            found |= handing(queues(everybody, window_ns))
+            found |= contention(plan.workload, everybody, window_ns)
     found |= _stalls(meeting)
     if strangers is not None and (count := _stalls(strangers).get("stalls_p99")) is not None:
         found[STRANGERS_STALLS] = count
@@ -46,39 +49,6 @@ def _stalls(events: RunEvents) -> dict[str, float]:
         for name, fraction in _STALLS.items()
         if carries(len(events.latency_ns), fraction)
     }
-
-
-def _handing(holds: Holds) -> dict[str, float]:
-    had_one, changed = changed_hands(holds)
-    if not had_one.any():
-        return {}
-    found = {
-        "changed_hands_share": float(changed.sum() / had_one.sum()),
-        "longest_streak": float(longest_streak(holds)),
-    }
-    waits_ns = (holds.acquired_ns - holds.started_ns)[changed]
-    for name, fraction in _HANDED_WAITS.items():
-        if carries(len(waits_ns), fraction):
-            found[name] = float(nearest_rank(waits_ns, fraction)) / 1e3
-    return found
-
-
-def changed_hands(holds: Holds) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """For each hold: did anybody have its key before, and was that another client?"""
-    had_one = np.zeros(len(holds), dtype=np.bool_)
-    had_one[1:] = holds.key[1:] == holds.key[:-1]
-    changed = had_one.copy()
-    changed[1:] &= holds.client[1:] != holds.client[:-1]
-    return had_one, changed
-
-
-def longest_streak(holds: Holds) -> int:
-    """The most grants of one key in a row to one client; 0 where there is no grant."""
-    if not len(holds):
-        return 0
-    had_one, changed = changed_hands(holds)
-    first = np.flatnonzero(~had_one | changed)
-    return int(np.diff(np.append(first, len(holds))).max())
 
 
 def stalls(began_ns: Column, took_ns: Column, fraction: float) -> int:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.analysis.from_events import changed_hands, from_events, longest_streak, stalls
+from bench.analysis.contention.fairness import longest_streak
+from bench.analysis.contention.queues import queues
+from bench.analysis.from_events import from_events, stalls
 from bench.analysis.holds import Holds, RunEvents
 from tests.campaigns import plans
 
@@ -28,15 +30,25 @@ def _events(holds: Holds) -> RunEvents:
 
 
 def test_a_grant_changed_hands_when_another_client_had_the_key_before() -> None:
-    had_one, changed = changed_hands(_holds([1, 1, 2, 2, 2, 1, 3, 3], [0, 0, 0, 0, 0, 0, 7, 7]))
-    assert had_one.tolist() == [False, True, True, True, True, True, False, True]
-    assert changed.tolist() == [False, False, True, False, False, True, False, False]
+    told = from_events(CONTENDED, _events(_holds([1, 1, 2, 2, 2, 1, 3, 3], [0, 0, 0, 0, 0, 0, 7, 7])))
+    assert told["changed_hands_share"] == 2 / 6
 
 
 def test_the_longest_streak_ends_at_another_client_and_at_another_key() -> None:
-    assert longest_streak(_holds([1, 1, 2, 2, 2, 1])) == 3
-    assert longest_streak(_holds([1, 1, 1, 1], [0, 0, 1, 1])) == 2
-    assert longest_streak(_holds([])) == 0
+    assert from_events(CONTENDED, _events(_holds([1, 1, 2, 2, 2, 1])))["longest_streak"] == 3
+    assert from_events(CONTENDED, _events(_holds([1, 1, 1, 1], [0, 0, 1, 1])))["longest_streak"] == 2
+    (queue,) = queues(_events(_holds([1])), (0, 1))
+    assert longest_streak(queue) == 0
+
+
+def test_a_grant_to_a_request_from_outside_the_window_lies_between_those_of_the_window() -> None:
+    """Client 2 asked before the window and was granted in it; after it 1 went on: neither makes a streak of 1 longer"""
+    whole = _events(_holds([1, 1, 2, 1, 1, 1, 1]))
+    own = _events(_holds([1, 1, 1]))  # what began in the window, as if nobody had been in between
+    window_ns = (0, 5 * _MS + 1)
+    assert from_events(CONTENDED, own)["changed_hands_share"] == 0.0, "an old record"
+    told = from_events(CONTENDED, own, whole, window_ns)
+    assert (told["changed_hands_share"], told["longest_streak"]) == (2 / 4, 2.0)
 
 
 def test_whoever_releases_takes_it_again_and_the_record_says_so() -> None:

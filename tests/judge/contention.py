@@ -21,6 +21,8 @@ from tests.judge.waits import waits
 _HEADING = "Under contention"
 _GRID_US = 0.2  # committed instants lie on a grid of 100 ns, and each time has two ends
 _MEDIANS = {
+    "changed_hands_share",
+    "longest_streak",
     "overtaking_share",
     "jain_index",
     "clients_without_grant",

@@ -29,16 +29,20 @@ def waits(workload: Mapping[str, object], events: Events, window_ns: tuple[int, 
     if workload["keys"] == 1 and workload["name"] == "contended":
         # Who is in no record waited all the time.
         starved = [(opens_ns - 1, closes_ns + 1)] * (clients - len({one["client"] for one in events}))
-    handed, queued, overtaking = [], [], 0
+    handed, queued, took_over, overtaking, streak = [], [], [], 0, 0
     for key in keys:
         mine = [one for one in grants if one["key"] == key]
         of_key = [(one["started_ns"], one["acquired_ns"]) for one in events if one["key"] == key]
         overtaking += _overtaking(mine, of_key + starved, window_ns)
+        inside = (one["client"] for one in mine if opens_ns <= one["acquired_ns"] < closes_ns)
+        streak = max(streak, *(len(list(same)) for _, same in itertools.groupby(inside)))
         for before, after in itertools.pairwise(mine):
             if not opens_ns <= after["acquired_ns"] < closes_ns:
                 continue
             free = min(before["freed_ns"], after["acquired_ns"])
             queued.append(max(0, free - after["intended_ns"]))
+            if after["client"] != before["client"]:
+                took_over.append(after["acquired_ns"] - after["started_ns"])
             if after["client"] != before["client"] and after["started_ns"] <= free:
                 handed.append(after["acquired_ns"] - before["freed_ns"])
     got = [sum(one["client"] == client for one in counted) for client in {one["client"] for one in counted}]
@@ -51,6 +55,9 @@ def waits(workload: Mapping[str, object], events: Events, window_ns: tuple[int, 
         "longest_wait_us": max(lengths) / 1e3,
         "wait_by_time_us": sum(one * one for one in lengths) / sum(lengths) / 1e3,
     }
+    if queued:
+        found |= {"changed_hands_share": len(took_over) / len(queued), "longest_streak": float(streak)}
+    found |= {f"handed_wait_us_{name}": value for name, value in _percentiles(took_over).items()}
     found |= {f"hand_off_us_{name}": value for name, value in _percentiles(handed).items()}
     found |= {f"queue_wait_us_{name}": value for name, value in _percentiles(queued).items()}
     if handed:

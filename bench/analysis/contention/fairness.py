@@ -27,6 +27,15 @@ def overtook(queue: Queue) -> Mask:
     return found
 
 
+def longest_streak(queue: Queue) -> int:
+    """The most grants in a row to one client, of those that count; 0 where there is none."""
+    client = queue.client[queue.counts]  # next to each other in the order of answers, as the window is one
+    if not len(client):
+        return 0
+    first = np.flatnonzero(np.append(True, client[1:] != client[:-1]))
+    return int(np.diff(np.append(first, len(client))).max())
+
+
 def jain_index(shares: Sequence[float]) -> float | None:
     """1 where all got the same, 1/n where one got everything; None where nobody got anything.
 

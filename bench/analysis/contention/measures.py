@@ -1,18 +1,19 @@
 """What a run's events say about contention, by the names of metrics. Computed once, at the end of the run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.analysis.contention.fair_queue import closed_wait_ns, replayed_waits_ns
-from bench.analysis.contention.fairness import jain_index, overtook, wait_by_time_ns
+from bench.analysis.contention.fairness import jain_index, longest_streak, overtook, wait_by_time_ns
 from bench.analysis.contention.hand_offs import HandOffs, hand_offs, queue_waits
-from bench.analysis.contention.queues import EVER, Queue, queues, with_starved
+from bench.analysis.contention.queues import EVER, Queue, joined, queues, with_starved
 from bench.analysis.holds import RunEvents
 from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
 from bench.records.workload import Workload
 
+HANDING = ("changed_hands_share", "longest_streak", "handed_wait_us_p50", "handed_wait_us_p99")
 HAND_OFFS = ("hand_off_us_mean", "hand_off_us_p50", "hand_off_us_p99", "kept_hand_off_us_p50")
 QUEUE = (
     "queue_wait_us_mean",
@@ -27,6 +28,24 @@ FAIRNESS = ("overtaking_share", "jain_index", "clients_without_grant", "longest_
 CONTENTION = (*HAND_OFFS, *QUEUE, *FAIRNESS)  # names of metrics
 
 _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+
+def handing(of_keys: Iterable[Queue]) -> dict[str, float]:
+    """Who got each key next, and how long those had waited who took it over: of the grants that count.
+
+    Left out where no key was granted twice.
+    """
+    all_queues = list(of_keys)
+    after = [queue.counts[1:] for queue in all_queues]  # of the grants that somebody's grant went before
+    changed = [queue.changed & counts for queue, counts in zip(all_queues, after, strict=True)]
+    if not (had_one := sum(int(counts.sum()) for counts in after)):
+        return {}
+    waits_ns = joined((q.acquired_ns - q.started_ns)[1:][taken] for q, taken in zip(all_queues, changed, strict=True))
+    return {
+        "changed_hands_share": len(waits_ns) / had_one,
+        "longest_streak": float(max(map(longest_streak, all_queues))),
+        **_quantiles("handed_wait_us", waits_ns),
+    }
 
 
 def contention(workload: Workload, events: RunEvents, window_ns: tuple[int, int] = EVER) -> Mapping[str, float]:
