@@ -4,10 +4,12 @@ Whoever renders a report may have kernels named `python3` of other interpreters,
 settings of Matplotlib. None of them belongs in a report: the same data give the same page for everybody.
 """
 
+import asyncio
+import atexit
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,13 +30,35 @@ class _OneKernel(KernelSpecManager):
         return KernelSpec(argv=argv, display_name=kernel_name, language="python")
 
 
+class _SignalsStay(asyncio.SelectorEventLoop):
+    """Nobody takes a signal's handler away in here. nbclient would: an interruption would be the cancellation of some
+    task instead of the end of the command, and no signal would have its handler again afterwards."""
+
+    def add_signal_handler(self, *_arguments: object) -> None:
+        raise RuntimeError("signals are the command's")  # which nbclient expects, outside the main thread
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        return False
+
+
 class OwnNotebookClient(NotebookClient):
-    """Executes a notebook in that kernel."""
+    """Executes a notebook in that kernel, which is gone afterwards, whatever ended it."""
 
     def create_kernel_manager(self) -> KernelManager:
         manager = super().create_kernel_manager()
         manager.kernel_spec_manager = _OneKernel()
         return manager
+
+    def run(self, environment: Mapping[str, str]) -> None:
+        """Every cell. Raises what nbclient does, and what a signal's handler raises."""
+        self.shutdown_kernel = "immediate"  # nothing in it is worth a wait
+        try:
+            with asyncio.Runner(loop_factory=_SignalsStay) as runner:
+                runner.run(self.async_execute(env=dict(environment)))
+        finally:
+            atexit.unregister(self._cleanup_kernel)  # it would fail once more, at our end, with a traceback
+            if self.km is not None and self.km.has_kernel:  # which was about to start
+                asyncio.run(self._async_cleanup_kernel())
 
 
 @contextmanager

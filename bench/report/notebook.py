@@ -3,7 +3,6 @@
 nbconvert is imported here only, so that tables and figures do not wait for it.
 """
 
-import atexit
 import os
 import re
 import sys
@@ -87,11 +86,10 @@ def _render(root: Path, name: Path, title: str, target: Path, chosen: Mapping[st
     )
     with clean_environment() as environment:
         try:
-            client.execute(env={**environment, **chosen})
+            client.run({**environment, **chosen})
         except (CellExecutionError, DeadKernelError, TimeoutError) as failed:
             raise ReportError(f"{source.name} stopped: {_last_line(failed)}") from failed
         except (RuntimeError, OSError) as failed:  # the kernel did not start, in Jupyter's or the system's words
-            atexit.unregister(client._cleanup_kernel)  # it would fail once more, at our end, with a traceback
             raise ReportError(
                 f"{source.name} could not run in {sys.executable}: {_last_line(failed)}. Run `make env`, or leave the "
                 "notebooks out with --no-notebook"
