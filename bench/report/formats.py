@@ -89,7 +89,8 @@ def with_range(value: Estimate, words: Callable[[float], str]) -> str:
     """An estimate in the given words, with its bounds where there is more than one run."""
     if value.runs == 1:
         return words(value.value)
-    return f"{words(value.value)} [{words(value.low)}{RANGE}{words(value.high)}]"
+    between = RANGE if value.low >= 0 else " to "  # a dash beside a minus reads like neither
+    return f"{words(value.value)} [{words(value.low)}{between}{words(value.high)}]"
 
 
 def whole_value(value: Estimate) -> str:

@@ -46,6 +46,12 @@ def test_claimed_ranges(low: float | None, high: float | None, words: str) -> No
     assert formats.claimed_range(Claim("C01", "p", "redis", "m", low, high, "u", "c", "h")) == words
 
 
+def test_a_range_below_zero_has_no_dash_beside_a_minus() -> None:
+    estimate = Estimate(-0.73, -0.75, 0.02, Method.RANGE, 3)
+    assert formats.with_range(estimate, "{:g}".format) == "-0.73 [-0.75 to 0.02]"
+    assert formats.with_range(Estimate(1.0, 0.0, 2.0, Method.RANGE, 3), "{:g}".format) == "1 [0\N{EN DASH}2]"
+
+
 def test_a_lower_bound_names_its_lowest_run_and_no_upper_one() -> None:
     estimate = Estimate(5_000.0, 4_321.0, 6_000.0, Method.RANGE, 3)
     assert formats.rate_value(estimate, ("generator",)) == f"≥{formats.NO_BREAK}4,321 (generator-bound)"
