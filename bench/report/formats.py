@@ -55,7 +55,7 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
         return f"{ms_alone(value)} (two modes)"
     if value.runs == 1:
         return ms(value.value, digits)
-    return f"{ms(value.value, digits)} [{ms(value.low)}{RANGE}{ms(value.high)}]"
+    return f"{ms(value.value, digits)} [{_between(value, ms)}]"
 
 
 def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
@@ -89,8 +89,12 @@ def with_range(value: Estimate, words: Callable[[float], str]) -> str:
     """An estimate in the given words, with its bounds where there is more than one run."""
     if value.runs == 1:
         return words(value.value)
-    between = RANGE if value.low >= 0 else " to "  # a dash beside a minus reads like neither
-    return f"{words(value.value)} [{words(value.low)}{between}{words(value.high)}]"
+    return f"{words(value.value)} [{_between(value, words)}]"
+
+
+def _between(value: Estimate, words: Callable[[float], str]) -> str:
+    dash = RANGE if value.low >= 0 else " to "  # a dash beside a minus reads like neither
+    return f"{words(value.low)}{dash}{words(value.high)}"
 
 
 def whole_value(value: Estimate) -> str:

@@ -49,6 +49,7 @@ def test_claimed_ranges(low: float | None, high: float | None, words: str) -> No
 def test_a_range_below_zero_has_no_dash_beside_a_minus() -> None:
     estimate = Estimate(-0.73, -0.75, 0.02, Method.RANGE, 3)
     assert formats.with_range(estimate, "{:g}".format) == "-0.73 [-0.75 to 0.02]"
+    assert formats.ms_value(Estimate(-73.0, -75.0, -2.0, Method.RANGE, 3)).endswith("[−0.075 to −0.0020]")
     assert formats.with_range(Estimate(1.0, 0.0, 2.0, Method.RANGE, 3), "{:g}".format) == "1 [0\N{EN DASH}2]"
 
 
