@@ -22,7 +22,7 @@ from bench.commands.terminal import ERR, OUT, print_json, steps
 from bench.commands.workload_options import OPTIONS, with_workload_options
 from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, Store
-from bench.records.workload import WORKLOADS
+from bench.records.workload import PROCESSES_AT_MOST, WORKLOADS
 from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import HEADLINE, System, server_sets
 
@@ -177,12 +177,16 @@ _OF_A_PLAN = {
 def live(
     system: str = typer.Option("redis", "--system", "-s", help="The system chosen in the form when the page opens."),
     port: int = typer.Option(8089, "--port", min=1024, max=65535, help="Port of Locust's page on 127.0.0.1."),
+    processes: int = typer.Option(1, "--processes", min=1, max=PROCESSES_AT_MOST, help="Load processes."),
 ) -> None:
     """Bring the servers up and open Locust's web page on them; Ctrl-C ends both.
 
+    Its tab Locks shows what the locks do now; /locks has the same as curves.
+
     Example: lockbench live --system etcd
     """
-    from bench.load.live import require_port, run_live
+    from bench.campaign.live.session import run_live
+    from bench.load.live import require_port
 
     choose_systems([system])
     require_port(port)
@@ -193,6 +197,6 @@ def live(
         supervisor.up(specs, show)
     try:
         OUT.print(f"Locust's page: http://127.0.0.1:{port}  (Ctrl-C stops it and the servers)", highlight=False)
-        run_live(system, port)
+        run_live(system, port, processes)
     finally:
         supervisor.down(specs)

@@ -45,12 +45,13 @@ def locust_running(
     isolated_in: Path | None = None,
     output: IO[bytes] | None = None,
     processors: Collection[int] = (),
+    inherits: Collection[int] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run Locust for the length of a block; at its end, whatever ended it, no process of it is left.
 
     `environment` is laid over this process's own. With a folder in `isolated_in` the child sees no other setting of
     Locust: it starts in that folder and takes it for its home, so that no locust.conf is found, and nothing that
-    somebody exported for another test reaches it. With `processors` it stays on these.
+    somebody exported for another test reaches it. With `processors` it stays on these. It `inherits` these open files.
     """
     inherited = dict(os.environ)
     if isolated_in is not None:
@@ -67,7 +68,7 @@ def locust_running(
             stderr=subprocess.STDOUT if output is not None else None,
             env={**_ONE_THREAD, **inherited, **environment, FD_VARIABLE: str(pipe_out)},
             cwd=isolated_in,
-            pass_fds=(pipe_out,),
+            pass_fds=(pipe_out, *inherits),
             start_new_session=True,  # Ctrl-C at the terminal reaches this process only, which then ends Locust in order
         )
     except BaseException:

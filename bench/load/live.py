@@ -1,6 +1,12 @@
-"""Locust's web page on the bench's servers, for people: the command behind `lockbench live`."""
+"""Locust's web page on the bench's servers, for people: the process behind `lockbench live`."""
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from bench.errors import LockbenchError
+from bench.load.channel import FD_VARIABLE, Channel
 from bench.load.child import locust_command, locust_running
 from bench.servers.running.ports import PortTaken, claim_ports
 
@@ -22,13 +28,19 @@ def require_port(port: int) -> None:
         raise LiveFailed(f"port {port} on 127.0.0.1 is taken: choose another with --port") from None
 
 
-def run_live(system: str, port: int = 8089, processes: int = 1) -> None:
-    """Serve the page until Ctrl-C or SIGTERM, which end it as an exception here. Raises LiveFailed.
+@contextmanager
+def live_running(
+    system: str, port: int = 8089, processes: int = 1
+) -> Iterator[tuple["subprocess.Popen[bytes]", Channel]]:
+    """The page for the length of a block, and the channel to it. Afterwards no process of Locust is left.
 
-    No process of Locust is left afterwards.
+    Raises LiveFailed.
     """
     require_port(port)
-    with locust_running(live_command(system, port, processes), {}) as process:
-        exit_code = process.wait()
-    if exit_code != 0:
-        raise LiveFailed(f"Locust ended with exit code {exit_code}; the reason stands above")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        surroundings = {FD_VARIABLE: str(theirs.fileno())}
+        command = live_command(system, port, processes)
+        with locust_running(command, surroundings, inherits=(theirs.fileno(),)) as process:
+            theirs.close()  # the child has it: its end is then seen here
+            yield process, Channel(ours)

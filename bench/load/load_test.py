@@ -9,6 +9,7 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from bench.load.bounds import whole
 from bench.load.collector import Collector
+from bench.load.forwarder import Forwarder
 from bench.load.options import BadOptions, LoadSettings, crowd_misfits, default_of
 from bench.load.process import FAILED, ONLY_NODE, PROCESSES, LoadProcess, process_of
 from bench.load.shown import HOST
@@ -20,6 +21,7 @@ from bench.systems.registry import System, system
 # Added by the master to the options that Locust sends to its workers: names, separated by commas.
 _SYSTEMS = "lockbench_systems"
 _WORKERS = "lockbench_workers"
+_SHOWN = "lockbench_shown"  # does somebody take what the workers recorded, second by second?
 
 
 class LoadTest:
@@ -28,6 +30,7 @@ class LoadTest:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.collector: Collector | None = None
+        self.forwarder: Forwarder | None = None  # of a page that shows seconds
         self._own_stop_timeout = environment.stop_timeout == 0
 
     @property
@@ -53,15 +56,21 @@ class LoadTest:
         if not is_worker:
             self.collector = Collector(self.environment, settings)
             self._give_time_to_stop(settings)
+        if self.forwarder is not None:
+            self.forwarder.begin([entry.name for entry in entries], settings.workload)
         if isinstance(runner, MasterRunner):
             # A worker has every class, and Locust tells it only with the users themselves which of them will run.
             setattr(self.environment.parsed_options, _SYSTEMS, ",".join(entry.name for entry in entries))
             setattr(self.environment.parsed_options, _WORKERS, ",".join(runner.clients))
+            setattr(self.environment.parsed_options, _SHOWN, self.forwarder is not None)
         else:
             workers = [name for name in getattr(self.environment.parsed_options, _WORKERS, "").split(",") if name]
-            process = LoadProcess(self.environment, settings, entries, self._report_locally, workers)
+            shown = self.forwarder is not None or getattr(self.environment.parsed_options, _SHOWN, False)
+            process = LoadProcess(self.environment, settings, entries, self._report_locally, workers, shown)
             PROCESSES[self.environment] = process
             process.start()
+            if self.forwarder is not None:
+                self.forwarder.follow(process)
 
     def check(
         self,
@@ -167,6 +176,8 @@ class LoadTest:
         """The users are gone."""
         if self.process is not None:
             self.process.stop()
+        if self.forwarder is not None:
+            self.forwarder.end(self.process)
 
     def reset(self) -> None:
         """Forget what was counted, as Locust's button does."""

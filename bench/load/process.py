@@ -6,12 +6,14 @@ which these parts speak by Locust's own messages (in a single process, Locust de
 
 import gc
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from time import monotonic_ns, process_time_ns, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import gevent
@@ -51,8 +53,10 @@ FAILED = "lockbench-failed"
 CLIMBED = "lockbench-climbed"
 TOP = "lockbench-top"
 
+ASKS, HOLDS = "asks", "holds"
 CLIENTS_PER_PROCESS = 100_000
 ONLY_NODE = "local"  # Locust's name for itself in the messages that a single process sends itself
+_BOOT = "/proc/sys/kernel/random/boot_id"  # two processes with one of these have one monotonic clock
 _GIVE_UP_FAILURES = 3
 _WATCH_INTERVAL_S = 0.25
 _LOOK_BEFORE_NS = 50_000_000  # a look at the machine takes milliseconds, which must not fall into the window
@@ -66,10 +70,18 @@ def process_of(environment: Environment) -> "LoadProcess | None":
     return PROCESSES.get(environment)
 
 
+class Member(Protocol):
+    """A client of this process. `doing` is ASKS while it waits for a lock, HOLDS while it has one, else empty."""
+
+    @property
+    def doing(self) -> str: ...
+
+
 class LoadProcess:
     """State shared by all clients of one process. `failure` says why the test cannot go on.
 
     `workers` are the names of all processes, in a test without a fixed window; with one, the master names them later.
+    `shown`: somebody takes what was recorded, second by second.
     """
 
     def __init__(
@@ -79,6 +91,7 @@ class LoadProcess:
         entries: tuple[System, ...],
         on_done: Callable[[], None] = lambda: None,
         workers: Sequence[str] = (),
+        shown: bool = False,
     ) -> None:
         self.environment = environment
         self.settings = settings
@@ -86,7 +99,9 @@ class LoadProcess:
         self.window = Window()
         does = settings.workload
         keep_rows = settings.record_into is not None
-        self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from) for entry in entries}
+        self.shown = shown
+        self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from, shown) for entry in entries}
+        self.members: set[Member] = set()
         # Of keys that clients share: what began before the window or after it. Who had a key before whom, only all of
         # its grants together say: where a queue is unfair, an old request is granted late in the window.
         shared = keep_rows and does.shared_keys > 0 and does.name not in JOBS
@@ -437,6 +452,18 @@ class LoadProcess:
             "around": None if self._around is None else self._around_file,
             "climb_rows": None if climb is None else self._climb_file,
             "climb_began_ns": None if climb is None else climb.begins_ns,
+        }
+
+    def second(self) -> dict[str, Any]:
+        """What a live page shows of this process: its rows since the last call, and what its clients do now."""
+        doing = Counter(member.doing for member in self.members)
+        return {
+            "rows": {name: recorder.take() for name, recorder in self.recorders.items()},
+            "waiters": doing[ASKS],
+            "holders": doing[HOLDS],
+            "at_ns": monotonic_ns(),
+            "cpu_ns": process_time_ns(),
+            "clock": Path(_BOOT).read_text(encoding="ascii").strip(),
         }
 
     def reset(self) -> None:

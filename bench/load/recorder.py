@@ -5,7 +5,7 @@ call included, on the machine where this was written. The rows are the record: w
 took asks them, after the window. The process counts its own rows besides, so that a loss on their way is seen.
 """
 
-from collections import Counter
+from collections import Counter, deque
 
 import numpy as np
 
@@ -15,14 +15,19 @@ from bench.load.rows import NOTHING_HELD, OUTCOMES, PACK_ROW, as_rows, by_popula
 REASONS_MAX = 100
 OTHER_REASONS = "(other reasons)"
 _FORGET_EVERY_ROWS = 4096
+_SHOWN_AT_MOST = 256  # times so many rows wait for whoever shows them; 84 MB
 _PHASES = {"outcome": ("acquire", "response"), "released": ("hold", "release")}  # by the column that has their outcome
 
 
 class Recorder:
-    """All operations of one system in one process. `strangers_from` is the lowest key number of a stranger, if any."""
+    """All operations of one system in one process. `strangers_from` is the lowest key number of a stranger, if any.
 
-    def __init__(self, keep_rows: bool, strangers_from: int | None = None) -> None:
-        self._keep_rows, self._strangers_from = keep_rows, strangers_from
+    Rows that are not kept are forgotten now and then; if they are `shown`, whoever shows them takes them before that.
+    """
+
+    def __init__(self, keep_rows: bool, strangers_from: int | None = None, shown: bool = False) -> None:
+        self._keep_rows, self._strangers_from, self._shown = keep_rows, strangers_from, shown
+        self._untaken: deque[bytes] = deque(maxlen=_SHOWN_AT_MOST)
         self.reset()
 
     def reset(self) -> None:
@@ -71,8 +76,18 @@ class Recorder:
         """How many operations were recorded since the last reset, by "phase/outcome"."""
         return self._forgotten + _count(bytes(self._packed), self._strangers_from)
 
+    def take(self) -> bytes:
+        """The rows since the last call, of a recorder whose rows are shown: then they are forgotten."""
+        self._forget()
+        taken = b"".join(self._untaken)
+        self._untaken.clear()
+        return taken
+
     def _forget(self) -> None:
-        self._forgotten += _count(bytes(self._packed), self._strangers_from)
+        packed = bytes(self._packed)
+        self._forgotten += _count(packed, self._strangers_from)
+        if self._shown and packed:
+            self._untaken.append(packed)
         self._packed.clear()
         self._rows = 0
 

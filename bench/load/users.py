@@ -25,7 +25,7 @@ from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST
 from bench.load.climb import Climb
 from bench.load.loop import Alarm, Turn
 from bench.load.pool import Borrower
-from bench.load.process import CLIENTS_PER_PROCESS, LoadProcess, process_of
+from bench.load.process import ASKS, CLIENTS_PER_PROCESS, HOLDS, LoadProcess, process_of
 from bench.load.recorder import Recorder
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD
 from bench.load.shown import (
@@ -102,8 +102,16 @@ class LockUser(User):
             raise GreenletExit from refused
         if process.jobs is not None:
             self.tasks = [LockUser.do_job]
+        process.members.add(self)
         process.client_ready()
         self._schedule = process.schedule
+
+    @property
+    def doing(self) -> str:
+        """What a live page says that this client does."""
+        if self._calling:
+            return "" if self._grant is not None else ASKS
+        return HOLDS if self._grant is not None else ""
 
     @task
     def take_turn(self) -> None:
@@ -211,6 +219,7 @@ class LockUser(User):
         client, self._client = self._client, None
         if client is None:
             return
+        self._process.members.discard(self)
         if self._grant is not None and not self._calling:
             client.release(self._grant)
         # A client that was killed inside a call has a connection with half a conversation on it. It is closed, not used

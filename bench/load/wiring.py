@@ -14,8 +14,10 @@ from locust.runners import MasterRunner, Runner, WorkerRunner
 from locust.web import WebUI
 
 from bench.load.form import Form
+from bench.load.forwarder import Forwarder
 from bench.load.guard import Guard, Names
 from bench.load.load_test import LoadTest
+from bench.load.locks_page import show_locks
 from bench.load.options import BadOptions, add_options
 from bench.load.page import adapt
 from bench.load.parent_watch import watch_parent
@@ -24,7 +26,7 @@ from bench.load.process import CLIMBED, FAILED, READY, TOP, WINDOW
 from bench.load.users import USER_CLASSES, LockUser, SelectedLockUser
 
 _log = logging.getLogger("lockbench")
-_KEY = "lockbench"  # our part of Locust's worker reports
+_KEY, _SECOND = "lockbench", "lockbench_second"  # our parts of Locust's worker reports
 _BAD_COMMAND_LINE = 2  # as argparse ends
 _REPORT_INTERVAL_S = 1.0  # Locust's own is 3 s: a run with several processes would end that much later
 
@@ -82,6 +84,9 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
         web_ui.app.wsgi_app = guarded  # type: ignore[method-assign]
         Form(test, web_ui)
         adapt(web_ui.app)
+        test.forwarder = Forwarder.asked_for()
+        if test.forwarder is not None:
+            show_locks(web_ui, test.forwarder, options.web_base_path)
 
 
 def _narrow_user_classes(environment: Environment) -> None:
@@ -154,8 +159,12 @@ def _on_top(test: LoadTest, environment: Environment, msg: Message) -> None:
 def _on_report_to_master(test: LoadTest, client_id: str, data: dict[str, Any]) -> None:
     if test.process is not None:
         data[_KEY] = test.process.report()
+        if test.process.shown:
+            data[_SECOND] = test.process.second()
 
 
 def _on_worker_report(test: LoadTest, client_id: str, data: dict[str, Any]) -> None:
     if test.collector is not None and _KEY in data:
         test.collector.add(client_id, data[_KEY])
+    if test.forwarder is not None and _SECOND in data:
+        test.forwarder.add(client_id, data[_SECOND])

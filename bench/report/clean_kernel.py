@@ -54,7 +54,12 @@ class OwnNotebookClient(NotebookClient):
         self.shutdown_kernel = "immediate"  # nothing in it is worth a wait
         try:
             with asyncio.Runner(loop_factory=_SignalsStay) as runner:
-                runner.run(self.async_execute(env=dict(environment)))
+                try:
+                    runner.run(self.async_execute(env=dict(environment)))
+                except (KeyboardInterrupt, SystemExit):
+                    # A signal. What comes of the cell while it is cancelled is no news.
+                    runner.get_loop().set_exception_handler(lambda _loop, _context: None)
+                    raise
         finally:
             atexit.unregister(self._cleanup_kernel)  # it would fail once more, at our end, with a traceback
             if self.km is not None and self.km.has_kernel:  # which was about to start

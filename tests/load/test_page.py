@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.load.live import LiveFailed, run_live
+from bench.campaign.live.session import run_live
+from bench.load.live import LiveFailed
 from tests.load.pages import FORM, Page, page
 from tests.load.runs import own_redis
 

@@ -1,0 +1,136 @@
+"""The tab of locks and the page of curves, in Locust's own page: true numbers, every second, of one process or two."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.campaign.live.session import attend
+from bench.load.live import live_running
+from bench.servers.running.ports import free_ports
+from tests.load.pages import FORM, Page, opened
+from tests.report.browser import browser
+
+CONTENDED = {**FORM, "system": "memory", "workload": "contended", "user_count": "4", "hold_ms": "2"}
+Moment = Mapping[str, Any]
+
+
+@contextmanager
+def live(processes: int = 1) -> Iterator[Page]:
+    """As `lockbench live` serves it."""
+    (port,) = free_ports(1)
+    with live_running("memory", port, processes) as (process, channel):
+        attending = threading.Thread(target=attend, args=(channel,))
+        attending.start()
+        with opened(port, process) as page:
+            page.until(lambda: processes == 1 or page.stats().get("worker_count") == processes)
+            yield page
+    attending.join(10)
+    assert not attending.is_alive(), "it ends with the page"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Page]:
+    with live() as page:
+        yield page
+
+
+@pytest.fixture
+def fresh(served: Page) -> Iterator[Page]:
+    yield served
+    stopped(served)
+
+
+def stopped(page: Page) -> None:
+    page.post("/stop", {})
+    page.until(lambda: page.stats()["state"] in ("ready", "stopped"))
+
+
+def moments(page: Page, after: int = 0) -> list[Moment]:
+    found: list[Moment] = json.loads(page.get(f"/locks/moments?after={after}"))["moments"]
+    return found
+
+
+def last(page: Page) -> Moment:
+    moment: Moment = page.until(lambda: moments(page)[-1:])[0]
+    return moment
+
+
+def test_the_front_page_has_the_tab(served: Page) -> None:
+    source = served.get("/")
+    assert '"extended_tabs"' in source or "extendedTabs" in source
+    assert "Hand-off p50" in source
+
+
+def test_moments_come_while_a_test_runs_and_say_what_its_locks_do(fresh: Page) -> None:
+    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    moment = fresh.until(lambda: [one for one in moments(fresh) if one["systems"]["memory"].get("hand_off_us_p99")])[-1]
+    told = moment["systems"]["memory"]
+    assert told["pairs_per_s"] > 50
+    assert told["hand_off_us_p50"] > 0
+    assert told["queue_wait_us_p50"] > 2_000, "others hold for 2 ms"
+    assert told["double_holds"] == 0
+    assert moment["waiters"] + moment["holders"] > 0
+    (row,) = fresh.stats()["extended_stats"][0]["data"]
+    assert row["system"] == "memory"
+    assert row["p50"] > 2_000
+    newest = json.loads(fresh.get("/locks/moments"))["newest"]
+    later = fresh.until(lambda: moments(fresh, newest))
+    assert all(one["number"] > newest for one in later)
+
+
+def test_another_test_begins_anew(fresh: Page) -> None:
+    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    first = last(fresh)
+    stopped(fresh)
+    assert fresh.post("/swarm", {**CONTENDED, "system": "null", "workload": "uncontended"})["success"] is True
+    second = last(fresh)
+    assert second["session"] == first["session"] + 1
+    assert list(second["systems"]) == ["null"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_sums_are_those_of_all_processes(processes: int) -> None:
+    """Locust counts each lock by itself: at the end both have counted the same, of one process and of two."""
+    with live(processes) as page:
+        assert page.post("/swarm", CONTENDED)["success"] is True
+        page.until_row("acquire", 500)
+        stopped(page)
+
+        def counted() -> bool:
+            told = last(page)["systems"]["memory"]["outcomes"]
+            rows = [row for row in (page.row("acquire"), page.row("release")) if row is not None]
+            return [told.get("acquire/acquired"), told.get("release/released")] == [row["num_requests"] for row in rows]
+
+        page.until(counted, within_s=10)
+        assert last(page)["processes"] == processes
+
+
+@pytest.mark.parametrize("after", ["-1", "1e9", "", "x", "99999999999"])
+def test_a_number_that_is_none_is_refused(served: Page, after: str) -> None:
+    answer = served.ask("GET", f"/locks/moments?after={after}", {"Host": served.address.removeprefix("http://")})
+    assert answer.status == 400
+
+
+@pytest.mark.parametrize("path", ["/locks", "/locks/moments"])
+def test_another_page_cannot_read_it(served: Page, path: str) -> None:
+    host = served.address.removeprefix("http://")
+    assert served.ask("GET", path, {"Host": "evil.example"}).status == 403
+    assert served.ask("GET", path, {"Host": host, "Origin": "http://evil.example"}).status == 403
+    assert served.ask("POST", path, {"Host": host}).status in (403, 405)
+
+
+def test_the_page_draws_curves_in_a_browser(fresh: Page, tmp_path: Path) -> None:
+    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    fresh.until(lambda: len(moments(fresh)) >= 3)
+    with browser(tmp_path) as window:
+        window.open(f"{fresh.address}/locks")
+        window.wait_for("document.querySelectorAll('#charts path').length > 6")
+        assert "µs" in window.run("return document.getElementById('now').innerText")
+        assert window.run("return document.getElementById('warnings').innerText.includes('answer')") is False
+        window.open(f"{fresh.address}/?tab=locks")
+        window.wait_for("document.body.innerText.toLowerCase().includes('hand-off p50')")
