@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from time import monotonic_ns, process_time_ns, time
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
@@ -41,6 +40,7 @@ from bench.load.window_view import write_edges
 from bench.records.histogram import LatencyHistogram
 from bench.records.workload import CONSUME, CONTENDED, HOT_COLD, JOBS, STRANGERS_PAUSE_MS
 from bench.servers.endpoint import Endpoint
+from bench.servers.process import boot_id
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
 
@@ -56,7 +56,6 @@ TOP = "lockbench-top"
 ASKS, HOLDS = "asks", "holds"
 CLIENTS_PER_PROCESS = 100_000
 ONLY_NODE = "local"  # Locust's name for itself in the messages that a single process sends itself
-_BOOT = "/proc/sys/kernel/random/boot_id"  # two processes with one of these have one monotonic clock
 _GIVE_UP_FAILURES = 3
 _WATCH_INTERVAL_S = 0.25
 _LOOK_BEFORE_NS = 50_000_000  # a look at the machine takes milliseconds, which must not fall into the window
@@ -463,7 +462,7 @@ class LoadProcess:
             "holders": doing[HOLDS],
             "at_ns": monotonic_ns(),
             "cpu_ns": process_time_ns(),
-            "clock": Path(_BOOT).read_text(encoding="ascii").strip(),
+            "clock": boot_id(),
         }
 
     def reset(self) -> None:

@@ -55,17 +55,18 @@ class ProcessId:
     def of(cls, pid: int) -> "ProcessId | None":
         """The process that has this number now; None when there is none, or only a zombie."""
         stat = _stat_fields(pid)
-        return None if stat is None or stat[0] == "Z" else cls(pid, int(stat[19]), _boot_id())
+        return None if stat is None or stat[0] == "Z" else cls(pid, int(stat[19]), boot_id())
 
     def alive(self) -> bool:
         """Is this very process there (and not a zombie)?"""
-        if self.boot_id != _boot_id():
+        if self.boot_id != boot_id():
             return False
         stat = _stat_fields(self.pid)
         return stat is not None and stat[0] != "Z" and int(stat[19]) == self.start_ticks
 
 
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Of this machine since its start: two processes that see the same one have one monotonic clock."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 

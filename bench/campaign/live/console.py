@@ -1,7 +1,8 @@
 """What the operations of a live session say, second by second: computed here, away from the processes that load.
 
-Instants of several machines are never compared. Where load processes have unlike clocks, whatever needs the order of
-operations of different clients is left out, and the page says so.
+Instants of several machines are never compared. Where load processes have different clocks, whatever needs the order of
+operations of different clients is left out, and the page says so. Which operations are recent is decided by when they
+were reported, so each other clock is moved once, to where its first report puts it.
 """
 
 from collections import Counter, deque
@@ -14,12 +15,14 @@ import psutil
 from bench.analysis.contention.live import double_holds, hand_overs, latencies
 from bench.analysis.holds import Holds, Refused, RunEvents
 from bench.load.rows import CODES, NOTHING_HELD, OUTCOMES, Rows, as_rows, column
+from bench.servers.process import boot_id
 from bench.systems.base import Outcome
 
 SECONDS = 10  # what percentiles and hand-offs are of
 REACH_SECONDS = 60  # how far back a hold is looked for that another one overlaps
 ROWS_AT_MOST = 200_000  # of one system, beside the newest second's: the busiest are looked back at for a shorter time
 _NS = 1_000_000_000
+_INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns", "freed_ns")
 _HEALTHY = frozenset({Outcome.ACQUIRED, Outcome.BUSY, Outcome.TIMEOUT, Outcome.RELEASED})
 _RATE_OF_S = 0.5  # and more tell a rate
 _BUSY_GENERATOR, _BUSY_MACHINE = 0.7, 0.9  # of a processor, and of all
@@ -91,18 +94,20 @@ class Console:
         self._meet: bool = begin["meet"]
         self._began_s = at_s
         self._processes: dict[str, Mapping[str, Any]] = {}  # what each told last
+        self._ahead_ns = {boot_id(): 0}  # by clock: how far this machine's is ahead of it
         self._cpu: dict[str, tuple[int, int]] = {}  # by process: processor time and instant of the last moment
         psutil.cpu_percent()  # which tells of the time since the call before
 
-    def add(self, second: Mapping[str, Any], packed: bytes) -> None:
-        """What one load process did, as `LoadProcess.second` and `Forwarder.add` say it."""
+    def add(self, second: Mapping[str, Any], packed: bytes, now_ns: int) -> None:
+        """What one load process did, as `LoadProcess.second` and `Forwarder.add` say it; `now_ns` on the clock here."""
         node, before = second["node"], self._processes.get(second["node"])
         self._cpu.setdefault(node, (second["cpu_ns"], second["at_ns"]))
         self._processes[node] = second
         seconds = 0.0 if before is None else (second["at_ns"] - before["at_ns"]) / _NS
+        ahead_ns = self._ahead_ns.setdefault(second["clock"], now_ns - second["at_ns"])
         first = 0
         for system, length in second["lengths"].items():
-            rows = as_rows(packed[first : first + length])
+            rows = _moved(as_rows(packed[first : first + length]), ahead_ns)
             first += length
             if (shown := self._systems.get(system)) is None:
                 continue  # of a test that has just ended
@@ -151,6 +156,16 @@ def _warnings(generator: float, machine: float, one_clock: bool) -> list[str]:
         found.append(f"The machine is {machine:.0%} busy: times include waits for a processor.")
     if not one_clock:
         found.append("Load runs on several machines, whose clocks are not compared: no hand-offs and no double holds.")
+    return found
+
+
+def _moved(rows: Rows, by_ns: int) -> Rows:
+    """The same operations at other instants."""
+    if not by_ns:
+        return rows
+    found = rows.copy()
+    for name in _INSTANTS:
+        column(found, name)[:] += by_ns
     return found
 
 

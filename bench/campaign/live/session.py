@@ -1,6 +1,6 @@
 """Beside Locust's page: what computes the seconds that it shows, for as long as the page is there."""
 
-from time import monotonic
+from time import monotonic, monotonic_ns
 
 from bench.campaign.live.console import Console
 from bench.load.channel import Channel
@@ -33,7 +33,7 @@ def attend(channel: Channel) -> None:
             if message.kind == "begin":
                 console, next_s = Console(message.content, monotonic()), monotonic() + _MOMENT_S
             elif console is not None and message.kind == "second":
-                console.add(message.content, message.body)
+                console.add(message.content, message.body, monotonic_ns())
             running = next_s is not None
             if message.kind == "end":
                 next_s = None

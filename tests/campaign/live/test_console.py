@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from bench.campaign.live.console import ROWS_AT_MOST, Console
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD, PACK_ROW
+from bench.servers.process import boot_id
 from bench.systems.base import Outcome
 
 _MS = 1_000_000
+NOW_NS = 1_000 * _MS
 HOLD_NS, HAND_OFF_NS = 2 * _MS, _MS // 2
 Row = tuple[int, ...]
 
@@ -35,7 +37,7 @@ def fair(clients: int, grants: int) -> list[Row]:
 
 def second(rows: Iterable[Row], node: str = "local", **more: Any) -> tuple[dict[str, Any], bytes]:
     packed = b"".join(PACK_ROW(*row) for row in rows)
-    told = {"node": node, "waiters": 3, "holders": 1, "at_ns": 1_000 * _MS, "cpu_ns": 0, "clock": "one"}
+    told = {"node": node, "waiters": 3, "holders": 1, "at_ns": 1_000 * _MS, "cpu_ns": 0, "clock": boot_id()}
     return {**told, **more, "lengths": {"memory": len(packed)}}, packed
 
 
@@ -46,7 +48,7 @@ def console() -> Console:
 def last_moment(seconds: Sequence[tuple[dict[str, Any], bytes]]) -> dict[str, Any]:
     made, moment = console(), {}
     for number, (told, packed) in enumerate(seconds, 1):
-        made.add(told, packed)
+        made.add(told, packed, NOW_NS)
         moment = made.moment(float(number))
     return moment
 
@@ -91,7 +93,7 @@ def test_a_holder_that_comes_back_late_makes_double_holds_of_those_that_came_mea
     paused = held(2, 0, 50 * _MS, hold_ns=100 * _MS)
     made = console()
     for told, packed in (second(meanwhile), second([paused]), second([held(1, 1_000 * _MS, 1_000 * _MS)])):
-        made.add(told, packed)
+        made.add(told, packed, NOW_NS)
         moment = made.moment(1.0)
     assert moment["systems"]["memory"]["double_holds"] == 5, "each once, whenever it was noticed"
 
@@ -105,9 +107,12 @@ def test_other_outcomes_are_counted_and_only_failures_fail() -> None:
 
 def test_clocks_of_two_machines_are_not_compared() -> None:
     rows = fair(clients=4, grants=400)
-    parts = [second(rows[0::2], "a", clock="one"), second(rows[1::2], "b", clock="another")]
+    days_ns = 10**15
+    later = [(*row[:2], *(instant + days_ns for instant in row[2:7]), *row[7:]) for row in rows[1::2]]
+    parts = [second(rows[0::2], "a"), second(later, "b", clock="another", at_ns=days_ns + 1_000 * _MS)]
     moment = last_moment(parts)
     told = moment["systems"]["memory"]
+    assert told["acquire_us_p99"] > 0, "of the 400 of both"
     assert told["double_holds"] is None
     assert "hand_off_us_p50" not in told
     assert "acquire_us_p50" in told
@@ -116,8 +121,8 @@ def test_clocks_of_two_machines_are_not_compared() -> None:
 
 def test_a_busy_generator_is_said_plainly() -> None:
     made = console()
-    made.add(*second([], cpu_ns=0, at_ns=0))
-    made.add(*second([], cpu_ns=800 * _MS, at_ns=1_000 * _MS))
+    made.add(*second([], cpu_ns=0, at_ns=0), NOW_NS)
+    made.add(*second([], cpu_ns=800 * _MS, at_ns=1_000 * _MS), NOW_NS)
     moment = made.moment(1.0)
     assert moment["generator_cpu_share"] == pytest.approx(0.8)
     assert "lower bound" in moment["warnings"][0]
@@ -128,7 +133,7 @@ def test_a_long_session_does_not_grow() -> None:
     rows = fair(clients=4, grants=ROWS_AT_MOST // 4)
     for number in range(8):
         moved_ns = number * 5 * _MS
-        made.add(*second([(*row[:2], *(instant + moved_ns for instant in row[2:7]), *row[7:]) for row in rows]))
+        made.add(*second([(*row[:2], *(instant + moved_ns for instant in row[2:7]), *row[7:]) for row in rows]), NOW_NS)
     kept = sum(map(len, made._systems["memory"]._kept))
     assert kept <= ROWS_AT_MOST + len(rows)
 
