@@ -175,7 +175,9 @@ _OF_A_PLAN = {
 
 
 def live(
-    system: str = typer.Option("redis", "--system", "-s", help="The system chosen in the form when the page opens."),
+    system: list[str] = typer.Option(
+        ["redis"], "--system", "-s", help="Chosen in the form when the page opens; several: side by side."
+    ),
     port: int = typer.Option(8089, "--port", min=1024, max=65535, help="Port of Locust's page on 127.0.0.1."),
     processes: int = typer.Option(1, "--processes", min=1, max=PROCESSES_AT_MOST, help="Load processes."),
 ) -> None:
@@ -183,20 +185,20 @@ def live(
 
     Its tab Locks shows what the locks do now; /locks has the same as curves.
 
-    Example: lockbench live --system etcd
+    Examples: lockbench live --system etcd; lockbench live -s redis -s etcd
     """
     from bench.campaign.live.session import run_live
     from bench.load.live import require_port
 
-    choose_systems([system])
+    names = [entry.name for entry in choose_systems(system)]
     require_port(port)
     say_how_to_end()
     supervisor = Supervisor.default()
-    specs = server_sets(choose_systems(["all", system]))
+    specs = server_sets(choose_systems(["all", *names]))
     with steps("starting servers") as show:
         supervisor.up(specs, show)
     try:
         OUT.print(f"Locust's page: http://127.0.0.1:{port}  (Ctrl-C stops it and the servers)", highlight=False)
-        run_live(system, port, processes)
+        run_live(names, port, processes)
     finally:
         supervisor.down(specs)

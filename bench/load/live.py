@@ -2,7 +2,7 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench.errors import LockbenchError
@@ -15,9 +15,11 @@ class LiveFailed(LockbenchError):
     """The page could not be opened, or Locust ended by itself."""
 
 
-def live_command(system: str, port: int = 8089, processes: int = 1) -> list[str]:
-    """Locust's argument vector: the page on 127.0.0.1 only, its form filled in for `system`."""
-    return locust_command({"web-host": "127.0.0.1", "web-port": port, "system": system}, processes=processes)
+def live_command(systems: Sequence[str], port: int = 8089, processes: int = 1) -> list[str]:
+    """Locust's argument vector: the page on 127.0.0.1 only, its form filled in for these systems, at least one."""
+    first, *beside = systems
+    options = {"web-host": "127.0.0.1", "web-port": port, "system": first, "beside": ",".join(beside)}
+    return locust_command(options, processes=processes)
 
 
 def require_port(port: int) -> None:
@@ -30,7 +32,7 @@ def require_port(port: int) -> None:
 
 @contextmanager
 def live_running(
-    system: str, port: int = 8089, processes: int = 1
+    systems: Sequence[str], port: int = 8089, processes: int = 1
 ) -> Iterator[tuple["subprocess.Popen[bytes]", Channel]]:
     """The page for the length of a block, and the channel to it. Afterwards no process of Locust is left.
 
@@ -40,7 +42,7 @@ def live_running(
     ours, theirs = socket.socketpair()
     with ours, theirs:
         surroundings = {FD_VARIABLE: str(theirs.fileno())}
-        command = live_command(system, port, processes)
+        command = live_command(systems, port, processes)
         with locust_running(command, surroundings, inherits=(theirs.fileno(),)) as process:
             theirs.close()  # the child has it: its end is then seen here
             yield process, Channel(ours)

@@ -96,7 +96,8 @@ class LoadTest:
             names = ", ".join(cls.__name__ for cls in driven)
             raise BadOptions(f"--system: {names} drives {', '.join(entries)}, not {settings.system}")
         if clients is not None:
-            misfits = crowd_misfits(settings.workload, clients, self._load_processes())
+            shared_by = len(settings.systems) if any(map(self.follows_system, driven)) else 1
+            misfits = crowd_misfits(settings.workload, clients, self._load_processes(), shared_by)
             if wrong := [f"--{name}: {why}" for name, why in misfits]:
                 raise BadOptions("; ".join(wrong))
         return settings, tuple(entries.values())
@@ -104,7 +105,7 @@ class LoadTest:
     def _entries(self, settings: LoadSettings, options: dict[str, Any], classes: Sequence[type[User]]) -> list[System]:
         if isinstance(self.environment.runner, WorkerRunner):
             return [system(name) for name in options.get(_SYSTEMS, "").split(",") if name]
-        return [cls.system_of(settings.system) for cls in classes if issubclass(cls, LockUser)]
+        return [entry for cls in classes if issubclass(cls, LockUser) for entry in cls.systems_of(settings.systems)]
 
     def check_command_line(self) -> None:
         """What Locust itself was given, as far as its parser could not judge it. Raises BadOptions."""
@@ -152,11 +153,14 @@ class LoadTest:
     def side_by_side(self) -> str:
         """A warning where several classes run in one test; else empty."""
         names = [cls.__name__ for cls in self.environment.user_classes]
+        if self.environment.user_classes == [SelectedLockUser]:
+            options: Any = self.environment.parsed_options
+            names = [name.strip() for name in f"{options.system},{options.beside}".split(",") if name.strip()]
         if len(names) < 2:
             return ""
         return (
             f"{', '.join(names)} run side by side and share this generator and this machine: each one's numbers "
-            "include what the others cost. To compare systems, run one class at a time."
+            "include what the others cost. To compare systems, run one at a time."
         )
 
     def _give_time_to_stop(self, settings: LoadSettings) -> None:

@@ -99,6 +99,7 @@ def _made_from(one: Parameter) -> _Option:
 #   `poll-5ms-j20` asks every 5 ms, each pause shortened at random by up to 20 %.
 _OPTIONS = (
     _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd"),  # choices: `_driven`
+    _Option("--beside", "", "Further systems under the same load, side by side. Example: etcd,zookeeper"),
     *map(_made_from, parameters(Behaviour)),
     _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
@@ -157,6 +158,7 @@ class LoadSettings:
     system: str
     workload: Behaviour
     seed: int
+    beside: tuple[str, ...] = ()  # further systems under the same load
     record_into: Path | None = None
     variant: Mapping[str, str] = field(default_factory=dict)
     give_up_s: float = GIVE_UP_S
@@ -187,10 +189,16 @@ class LoadSettings:
                 **{one.field: take(option_of(one), reader_of(one), one.initial) for one in parameters(Behaviour)}
             ),
             seed=take("--lock-seed", whole(0, 2**63 - 1), 0),
+            beside=take("--beside", _each_of(_driven()), ()),
             record_into=Path(given["record_into"]) if given["record_into"] else None,
             variant=take("--client-variant", _texts, {}),
             give_up_s=take("--give-up-s", number(0.1, 3_600.0), GIVE_UP_S),
         )
+        if settings.system in settings.beside:
+            wrong.append(f"--beside: {settings.system} is the first system already")
+        does = settings.workload
+        if settings.beside and (does.open_loop or does.name in JOBS or does.strangers):
+            wrong.append("--beside: systems side by side need a closed loop of locks, without strangers")
         if settings.workload.name == UNCONTENDED and settings.workload.keys:
             wrong.append("--keys: in the uncontended workload each client has its own key; leave it at 0")
         if settings.record_into is not None and not settings.workload.measure_s:
@@ -198,6 +206,11 @@ class LoadSettings:
         if wrong:
             raise BadOptions("; ".join(wrong))
         return settings
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Every system that is under this load."""
+        return (self.system, *self.beside)
 
     def fit(self, entry: System) -> None:
         """Raise BadOptions when clients of one system cannot do as asked: wait like that, or keep so short a lease."""
@@ -282,8 +295,10 @@ def misfits(workload: Behaviour, entry: System) -> Iterator[tuple[str, str]]:
             yield "way", f"{workload.way} takes no lock, so {entry.name} has no part in it: choose {keeper().name}"
 
 
-def crowd_misfits(workload: Behaviour, clients: int, processes: int) -> Iterator[tuple[str, str]]:
+def crowd_misfits(workload: Behaviour, clients: int, processes: int, systems: int = 1) -> Iterator[tuple[str, str]]:
     """What so many clients in so many load processes cannot do as asked: the field and why, for each mistake."""
+    if systems > 1 and clients % (systems * processes):
+        yield "beside", f"{clients:,} clients cannot be shared evenly by {systems} systems, in each load process"
     if workload.name != CONTENDED:
         return
     meeting = max(0, clients - workload.strangers)
@@ -299,6 +314,18 @@ def _one_of(known: tuple[str, ...]) -> Callable[[Any], str]:
         if value not in known:
             raise ValueError(f"{value!r} is none of {', '.join(known)}")
         return str(value)
+
+    return check
+
+
+def _each_of(known: tuple[str, ...]) -> Callable[[Any], tuple[str, ...]]:
+    one_of = _one_of(known)
+
+    def check(value: Any) -> tuple[str, ...]:
+        names = tuple(one_of(name.strip()) for name in str(value).split(",") if name.strip())
+        if len(set(names)) < len(names):
+            raise ValueError("one system is named twice")
+        return names
 
     return check
 

@@ -107,7 +107,8 @@ class LoadProcess:
         self._around = Recorder(keep_rows=True) if shared else None
         self.prepared = Event()
         self.schedule: Schedule = ClosedLoop()
-        self.counters: dict[int, int] = {}  # by key: what the locks protect, for the self-check `lost_updates`
+        # By system and key: what the locks protect, for the self-check `lost_updates`.
+        self.counters: dict[str, dict[int, int]] = {entry.name: {} for entry in entries}
         self.lost_updates = 0
         self.jobs: Jobs | None = None
         self.climb: Climb | None = None  # it also says who is let into the window

@@ -10,7 +10,7 @@ reads 0.25 µs, a fair turn 1.8 µs, the record 0.3 µs, choices and checks abou
 scheduling about 10 µs. None of it lies between the clock reads of a latency.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic_ns
 from types import new_class
@@ -59,9 +59,9 @@ class LockUser(User):
     system_name: ClassVar[str]
 
     @classmethod
-    def system_of(cls, chosen: str) -> System:
-        """The system that this class drives; `chosen` is the value of --system."""
-        return system(cls.system_name)
+    def systems_of(cls, chosen: Sequence[str]) -> tuple[System, ...]:
+        """The systems that clients of this class drive, in turn; `chosen` are those of --system and --beside."""
+        return (system(cls.system_name),)
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -80,11 +80,13 @@ class LockUser(User):
             raise GreenletExit
         settings = process.settings
         self._process: LoadProcess = process
-        self._entry = self.system_of(settings.system)
-        self._recorder = process.recorders[self._entry.name]
-        self._wait = settings.wait(self._entry)
         self._number = process.enroll()
         self._place = self._number % CLIENTS_PER_PROCESS
+        driven = self.systems_of(settings.systems)
+        self._entry = driven[self._place % len(driven)]
+        self._recorder = process.recorders[self._entry.name]
+        self._counters = process.counters[self._entry.name]
+        self._wait = settings.wait(self._entry)
         self._keys = process.keys(self._number)
         self._hold_ns = round(process.hold_ms(self._number) * _NS_PER_MS)
         self._think_ns = process.think_ns(self._number)
@@ -234,7 +236,7 @@ class LockUser(User):
     def _hold(self, grant: Grant, acquired_ns: int, key: int) -> None:
         if not self._hold_ns:
             return  # nobody else can run meanwhile, so there is nothing to see
-        counters = self._process.counters
+        counters = self._counters
         read = counters.get(key, 0)
         self._grant, self._calling = grant, False
         self._alarm.wait_until(acquired_ns + self._hold_ns)  # pace: the hold that was asked for
@@ -302,9 +304,9 @@ class SelectedLockUser(LockUser):
     """Drives the system that `--system` names: what the bench itself runs, and what plain `locust` starts."""
 
     @classmethod
-    def system_of(cls, chosen: str) -> System:
-        """The system chosen by the option."""
-        return system(chosen)
+    def systems_of(cls, chosen: Sequence[str]) -> tuple[System, ...]:
+        """Those chosen by the options."""
+        return tuple(map(system, chosen))
 
 
 def _classes() -> Iterator[tuple[str, type[LockUser]]]:

@@ -76,7 +76,7 @@ class Page:
 def page(environment: Mapping[str, str] | None = None, processes: int = 1, more: Sequence[str] = ()) -> Iterator[Page]:
     """The page of `lockbench live`, with `more` on Locust's command line in place of its user class."""
     (port,) = free_ports(1)
-    command = live_command("memory", port, processes)
+    command = live_command(["memory"], port, processes)
     with (
         locust_running([*command[:-1], *more] if more else command, environment or {}) as process,
         opened(port, process) as found,

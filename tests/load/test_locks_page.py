@@ -23,7 +23,7 @@ Moment = Mapping[str, Any]
 def live(processes: int = 1) -> Iterator[Page]:
     """As `lockbench live` serves it."""
     (port,) = free_ports(1)
-    with live_running("memory", port, processes) as (process, channel):
+    with live_running(["memory"], port, processes) as (process, channel):
         attending = threading.Thread(target=attend, args=(channel,))
         attending.start()
         with opened(port, process) as page:
@@ -91,6 +91,40 @@ def test_another_test_begins_anew(fresh: Page) -> None:
     second = last(fresh)
     assert second["session"] == first["session"] + 1
     assert list(second["systems"]) == ["null"]
+
+
+def test_systems_side_by_side_have_a_row_each(fresh: Page) -> None:
+    """Half of the clients each. The null lock keeps nobody out, and that is seen."""
+    answer = fresh.post("/swarm", {**CONTENDED, "beside": "null", "user_count": "8"})
+    assert answer["success"] is True
+    assert answer["notice"].startswith("memory, null run side by side")
+
+    def both() -> Moment | None:
+        moment = last(fresh)
+        return moment if all(one.get("hand_off_us_p50") for one in moment["systems"].values()) else None
+
+    moment = fresh.until(both)
+    assert list(moment["systems"]) == ["memory", "null"]
+    assert moment["systems"]["memory"]["double_holds"] == 0
+    assert moment["systems"]["null"]["double_holds"] > 0
+    assert [row["system"] for row in fresh.stats()["extended_stats"][0]["data"]] == ["memory", "null"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"beside": "nosuch"}, "'nosuch' is none of"),
+        ({"beside": "null, null"}, "named twice"),
+        ({"beside": "memory"}, "memory is the first system already"),
+        ({"beside": "null", "user_count": "5"}, "5 clients cannot be shared evenly by 2 systems"),
+        ({"beside": "null", "workload": "rate"}, "need a closed loop"),
+        ({"beside": "null", "strangers": "1"}, "without strangers"),
+    ],
+)
+def test_systems_that_do_not_go_side_by_side_are_refused(served: Page, more: dict[str, str], message: str) -> None:
+    answer = served.post("/swarm", {**CONTENDED, **more})
+    assert answer["success"] is False
+    assert message in answer["message"]
 
 
 @pytest.mark.parametrize("processes", [1, 2])

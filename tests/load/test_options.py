@@ -32,6 +32,7 @@ GOOD = {
     "record_into": "",
     "client_variant": "{}",
     "give_up_s": 2.0,
+    "beside": "",
 }
 
 

@@ -124,4 +124,4 @@ def test_the_page_listens_on_loopback_only(memory_page: Page) -> None:
 def test_a_port_that_is_taken_is_told(memory_page: Page) -> None:
     port = int(memory_page.address.rpartition(":")[2])
     with pytest.raises(LiveFailed, match=f"port {port} on 127.0.0.1 is taken: choose another with --port"):
-        run_live("memory", port)
+        run_live(["memory"], port)

@@ -1,5 +1,6 @@
 """Beside Locust's page: what computes the seconds that it shows, for as long as the page is there."""
 
+from collections.abc import Sequence
 from time import monotonic, monotonic_ns
 
 from bench.campaign.live.console import Console
@@ -9,12 +10,12 @@ from bench.load.live import LiveFailed, live_running
 _MOMENT_S = 1.0
 
 
-def run_live(system: str, port: int = 8089, processes: int = 1) -> None:
+def run_live(systems: Sequence[str], port: int = 8089, processes: int = 1) -> None:
     """Serve the page until Ctrl-C or SIGTERM, which end it as an exception here. Raises LiveFailed.
 
     No process of Locust is left afterwards.
     """
-    with live_running(system, port, processes) as (process, channel):
+    with live_running(systems, port, processes) as (process, channel):
         attend(channel)
         exit_code = process.wait()
     if exit_code != 0:

@@ -49,6 +49,7 @@ OPTIONS = {
     "record_into": "",
     "client_variant": "{}",
     "give_up_s": 2.0,
+    "beside": "",
     "headless": True,
     "user_classes": ["SelectedLockUser"],
     "stop_timeout": 0.001,
