@@ -85,7 +85,7 @@ def page(environment: Mapping[str, str] | None = None, processes: int = 1, more:
 
 
 @contextmanager
-def opened(port: int, process: "subprocess.Popen[bytes]") -> Iterator[Page]:
+def opened(port: int, process: "subprocess.Popen[bytes]", within_s: float = 60) -> Iterator[Page]:
     """A page, once it answers."""
     found = Page(port, process)
 
@@ -95,7 +95,7 @@ def opened(port: int, process: "subprocess.Popen[bytes]") -> Iterator[Page]:
         except (URLError, ConnectionError):
             return False
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + within_s
     while not answers():
         assert process.poll() is None, "Locust ended"
         assert time.monotonic() < deadline

@@ -15,7 +15,7 @@ from bench.servers.running.ports import free_ports
 from tests.load.pages import FORM, Page, opened
 from tests.report.browser import browser
 
-CONTENDED = {**FORM, "system": "memory", "workload": "contended", "user_count": "4", "hold_ms": "2"}
+CONTENDED = {**FORM, "system": "memory", "beside": "", "workload": "contended", "user_count": "4", "hold_ms": "2"}
 Moment = Mapping[str, Any]
 
 
@@ -45,6 +45,11 @@ def fresh(served: Page) -> Iterator[Page]:
     stopped(served)
 
 
+def start(page: Page, form: Mapping[str, str]) -> None:
+    answer = page.post("/swarm", form)
+    assert answer["success"] is True, answer["message"]
+
+
 def stopped(page: Page) -> None:
     page.post("/stop", {})
     page.until(lambda: page.stats()["state"] in ("ready", "stopped"))
@@ -67,7 +72,7 @@ def test_the_front_page_has_the_tab(served: Page) -> None:
 
 
 def test_moments_come_while_a_test_runs_and_say_what_its_locks_do(fresh: Page) -> None:
-    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    start(fresh, CONTENDED)
     moment = fresh.until(lambda: [one for one in moments(fresh) if one["systems"]["memory"].get("hand_off_us_p99")])[-1]
     told = moment["systems"]["memory"]
     assert told["pairs_per_s"] > 50
@@ -84,10 +89,10 @@ def test_moments_come_while_a_test_runs_and_say_what_its_locks_do(fresh: Page) -
 
 
 def test_another_test_begins_anew(fresh: Page) -> None:
-    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    start(fresh, CONTENDED)
     first = last(fresh)
     stopped(fresh)
-    assert fresh.post("/swarm", {**CONTENDED, "system": "null", "workload": "uncontended"})["success"] is True
+    start(fresh, {**CONTENDED, "system": "null", "workload": "uncontended"})
     second = last(fresh)
     assert second["session"] == first["session"] + 1
     assert list(second["systems"]) == ["null"]
@@ -95,19 +100,19 @@ def test_another_test_begins_anew(fresh: Page) -> None:
 
 def test_systems_side_by_side_have_a_row_each(fresh: Page) -> None:
     """Half of the clients each. The null lock keeps nobody out, and that is seen."""
-    answer = fresh.post("/swarm", {**CONTENDED, "beside": "null", "user_count": "8"})
+    answer = fresh.post("/swarm", {**CONTENDED, "system": "null", "beside": "memory", "user_count": "8"})
     assert answer["success"] is True
-    assert answer["notice"].startswith("memory, null run side by side")
+    assert answer["notice"].startswith("null, memory run side by side")
 
     def both() -> Moment | None:
         moment = last(fresh)
         return moment if all(one.get("hand_off_us_p50") for one in moment["systems"].values()) else None
 
     moment = fresh.until(both)
-    assert list(moment["systems"]) == ["memory", "null"]
+    assert list(moment["systems"]) == ["null", "memory"], "as they were chosen"
     assert moment["systems"]["memory"]["double_holds"] == 0
     assert moment["systems"]["null"]["double_holds"] > 0
-    assert [row["system"] for row in fresh.stats()["extended_stats"][0]["data"]] == ["memory", "null"]
+    assert [row["system"] for row in fresh.stats()["extended_stats"][0]["data"]] == ["null", "memory"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_systems_that_do_not_go_side_by_side_are_refused(served: Page, more: dic
 def test_the_sums_are_those_of_all_processes(processes: int) -> None:
     """Locust counts each lock by itself: at the end both have counted the same, of one process and of two."""
     with live(processes) as page:
-        assert page.post("/swarm", CONTENDED)["success"] is True
+        start(page, CONTENDED)
         page.until_row("acquire", 500)
         stopped(page)
 
@@ -159,7 +164,7 @@ def test_another_page_cannot_read_it(served: Page, path: str) -> None:
 
 
 def test_the_page_draws_curves_in_a_browser(fresh: Page, tmp_path: Path) -> None:
-    assert fresh.post("/swarm", CONTENDED)["success"] is True
+    start(fresh, CONTENDED)
     fresh.until(lambda: len(moments(fresh)) >= 3)
     with browser(tmp_path) as window:
         window.open(f"{fresh.address}/locks")
