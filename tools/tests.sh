@@ -19,6 +19,6 @@ if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge "$enough_kib" ]
 fi
 
 failed=0
-"$pytest" -n 4 -m 'not measures' --durations=40 --durations-min=5 || failed=$?
+"$pytest" -n 4 --durations=40 --durations-min=5 -m 'not measures' || failed=$?
 "$pytest" -m measures || failed=$?
 exit "$failed"

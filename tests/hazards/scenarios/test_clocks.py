@@ -47,6 +47,7 @@ def assert_broken_from_the_rule_on(trials: list[tuple[Trial, TrialChecked]], asi
     assert {jump for jump in every_jump if jump >= smallest_ms} == every_jump - refused
 
 
+@pytest.mark.measures
 def test_of_a_bare_majority_one_clock_is_enough_and_of_all_five_it_takes_three(lab: Lab, play: Play) -> None:
     history, checked = play("redlock-clock", "redlock", when="late")
     bare, two, three = (
@@ -67,6 +68,7 @@ def test_of_a_bare_majority_one_clock_is_enough_and_of_all_five_it_takes_three(l
     assert all(seen_offset("redlock", servers.state(node)).agrees_with(0) for node in servers.node_names)
 
 
+@pytest.mark.measures
 def test_one_redis_breaks_at_what_is_left_of_the_lease(play: Play) -> None:
     history, checked = play("redlock-clock", "redis", when="late")
     assert_broken_from_the_rule_on(of(history, checked, nodes_held=1), aside_ms=0)
@@ -106,6 +108,7 @@ def test_one_redis_sets_nothing_aside_for_drift(play: Play) -> None:
     assert judged.overlaps, "half a percent of three seconds is more than the 6 ms that were left"
 
 
+@pytest.mark.measures
 def test_right_after_the_grant_it_takes_a_jump_of_the_ttl(play: Play) -> None:
     history, checked = play("redlock-clock", "redlock", when="early")
     for held, jumped in ((3, 1), (5, 3)):
@@ -199,6 +202,6 @@ def test_where_no_clock_can_be_stepped_the_run_is_void_and_says_why(
         raise CannotStep("clocks are stepped on Linux on x86-64 only")
 
     monkeypatch.setattr("bench.hazards.faults.on_clocks.ProcessClock", refuse)
-    history, checked = play("client-clock", "redis")
+    history, checked = play("client-clock", "redis", as_staged=False)
     assert len(checked.staging) == len(history.trials) > 0
     assert all("on Linux on x86-64 only" in word for word in checked.staging)
