@@ -1,53 +1,45 @@
-"""`lockbench live` as people use it: real servers, two systems side by side, curves in a browser; and nothing left."""
+"""`lockbench live` brings up the servers of what its page can drive. No server runs here."""
 
-import signal
-import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
-from bench.servers.running.ports import free_ports
-from tests.commands.command import LOCKBENCH, environment_of
-from tests.load.pages import FORM, opened
-from tests.load.test_locks_page import Moment, last
-from tests.processes import ended_within, running_in
-from tests.report.browser import browser
-
-_SHOWN = "document.getElementById('now').innerText"
+from bench.commands import campaigns
+from bench.errors import LockbenchError
+from bench.servers.spec import ServerSpec
+from bench.systems import registry
+from bench.systems.entry import System
+from tests.servers.toy import ToyServers
 
 
-@pytest.mark.servers
-@pytest.mark.timeout(240)  # it starts every server
-def test_two_systems_side_by_side_on_real_servers(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    command = [*LOCKBENCH, "live", "-s", "redis", "-s", "etcd", "--port", str(port)]
-    said = tmp_path / "said.txt"
-    with said.open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=environment_of(tmp_path), stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        with opened(port, process, within_s=120) as page:
-            form = {"system": "redis", "beside": "etcd", "workload": "contended", "hold_ms": "2"}
-            assert page.post("/swarm", {**FORM, **form, "user_count": "8", "spawn_rate": "8"})["success"] is True
+class ToySet(ToyServers):
+    """The servers of a system from outside."""
 
-            def both() -> Moment | None:
-                moment = last(page)
-                systems = moment["systems"].values()
-                return moment if all("queue_wait_us_p50" in one and one["pairs_per_s"] for one in systems) else None
+    name = "toy"
 
-            moment = page.until(both)
-            assert list(moment["systems"]) == ["redis", "etcd"]
-            assert [one["double_holds"] for one in moment["systems"].values()] == [0, 0]
-            assert moment["waiters"] + moment["holders"] <= 8
-            with browser(tmp_path) as window:
-                window.open(f"{page.address}/locks")
-                window.wait_for(f"{_SHOWN}.includes('Redis') && {_SHOWN}.includes('etcd')")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-        assert "Traceback" not in said.read_text()
-        assert ended_within(tmp_path, 10), running_in(tmp_path)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(30)
+
+class _AllUp(LockbenchError):
+    """Ends the command where the servers would be up."""
+
+
+class _Supervisor:
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def up(self, specs: Sequence[ServerSpec], _: object) -> None:
+        self.asked = [spec.name for spec in specs]
+        raise _AllUp
+
+
+def test_the_chosen_system_is_served_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    outside = System("toy", "Toy", "bench.systems.null.lock:NullLock", "try", f"{__name__}:ToySet", "toy", package="p")
+    found = registry._Outside(MappingProxyType({"toy": outside}), ())
+    monkeypatch.setattr(registry, "_outside", lambda: found)
+    monkeypatch.chdir(tmp_path)
+    supervisor = _Supervisor()
+    monkeypatch.setattr(campaigns.Supervisor, "default", lambda: supervisor)
+    with pytest.raises(_AllUp):
+        campaigns.live(system=["toy"], port=18_089, processes=1)
+    assert supervisor.asked == [*registry.SERVER_SETS, "toy"]
