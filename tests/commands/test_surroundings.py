@@ -70,7 +70,7 @@ COMMANDS: Mapping[str, Case] = {
     "hazard run": Case(["hazard", "run", "nosuch"], 1),
     "conform": Case(["conform", "memory", "--check", "tokens_rise"]),
     "calibrate": Case(["calibrate", "--save", "nosuch/file"], 1),
-    "report": Case(["report", "--campaign", "reference"]),
+    "report": Case(["report", "--campaign", "reference", "--no-notebook", "--no-hazards"]),
     "export": Case(["export", "out", "--campaign", "never"], 1),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
     "compare": Case(["compare", "reference", "never"], 1),
