@@ -4,7 +4,7 @@ Everything is vectorised over columns sorted once by key and instant: a million 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +67,11 @@ class Holds:
 
     def __len__(self) -> int:
         return len(self.key)
+
+    def where(self, which: "Mask") -> "Holds":
+        """Some of them; a column that is not recorded stays empty."""
+        columns = (getattr(self, one.name) for one in fields(self))
+        return Holds(*(column[which] if len(column) else column for column in columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ name.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -50,6 +50,15 @@ def nearest_rank(values: npt.NDArray[Any], fraction: float) -> Any:
     """The smallest of the values that so large a share of them does not exceed. The array must not be empty."""
     rank = max(1, math.ceil(fraction * len(values) - 1e-9))
     return np.partition(values, rank - 1)[rank - 1]
+
+
+def carried_quantiles_us(name: str, values_ns: npt.NDArray[Any], of: Iterable[str]) -> dict[str, float]:
+    """In µs by `name` and the quantile's, of a sample in ns. Left out is what so few values do not carry."""
+    return {
+        f"{name}_{one}": float(nearest_rank(values_ns, FRACTIONS[one])) / 1e3
+        for one in of
+        if carries(len(values_ns), FRACTIONS[one])
+    }
 
 
 def carried_quantile_us(histogram: LatencyHistogram, fraction: float) -> float | None:

@@ -9,7 +9,7 @@ from collections import Counter, deque
 
 import numpy as np
 
-from bench.load.rows import NOTHING_HELD, OUTCOMES, PACK_ROW, as_rows, by_population, column
+from bench.load.rows import NOTHING_HELD, OUTCOMES, PACK_ROW, Rows, as_rows, by_population, column
 
 # Reasons can hold ports, ids and instants. Past this many different ones the rest is counted together, not dropped.
 REASONS_MAX = 100
@@ -74,7 +74,7 @@ class Recorder:
 
     def counts(self) -> Counter[str]:
         """How many operations were recorded since the last reset, by "phase/outcome"."""
-        return self._forgotten + _count(bytes(self._packed), self._strangers_from)
+        return self._forgotten + count_rows(as_rows(bytes(self._packed)), self._strangers_from)
 
     def take(self) -> bytes:
         """The rows since the last call, of a recorder whose rows are shown: then they are forgotten."""
@@ -85,7 +85,7 @@ class Recorder:
 
     def _forget(self) -> None:
         packed = bytes(self._packed)
-        self._forgotten += _count(packed, self._strangers_from)
+        self._forgotten += count_rows(as_rows(packed), self._strangers_from)
         if self._shown and packed:
             self._untaken.append(packed)
         self._packed.clear()
@@ -108,11 +108,12 @@ def acquires(counts: Counter[str]) -> int:
     return sum(count for name, count in counts.items() if name.startswith("acquire/"))
 
 
-def _count(packed: bytes, strangers_from: int | None) -> Counter[str]:
+def count_rows(rows: Rows, strangers_from: int | None = None) -> Counter[str]:
+    """How many rows there are, by "phase/outcome"; strangers have phases of their own."""
     found: Counter[str] = Counter()
-    for whose, rows in by_population(as_rows(packed), strangers_from):
+    for whose, part in by_population(rows, strangers_from):
         for name, phases in _PHASES.items():
-            codes, counts = np.unique(column(rows, name), return_counts=True)
+            codes, counts = np.unique(column(part, name), return_counts=True)
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                 if code != NOTHING_HELD:
                     found.update({f"{whose}{phase}/{OUTCOMES[code]}": count for phase in phases})

@@ -63,6 +63,11 @@ class Page:
             time.sleep(0.1)
         return found
 
+    def stop(self) -> None:
+        """End the test, and wait until it has ended."""
+        self.post("/stop", {})
+        self.until(lambda: self.stats()["state"] in ("ready", "stopped"))
+
     def until_row(self, name: str, requests: int) -> Stats:
         def enough() -> Stats | None:
             row = self.row(name)

@@ -42,17 +42,12 @@ def served() -> Iterator[Page]:
 @pytest.fixture
 def fresh(served: Page) -> Iterator[Page]:
     yield served
-    stopped(served)
+    served.stop()
 
 
 def start(page: Page, form: Mapping[str, str]) -> None:
     answer = page.post("/swarm", form)
     assert answer["success"] is True, answer["message"]
-
-
-def stopped(page: Page) -> None:
-    page.post("/stop", {})
-    page.until(lambda: page.stats()["state"] in ("ready", "stopped"))
 
 
 def moments(page: Page, after: int = 0) -> list[Moment]:
@@ -91,7 +86,7 @@ def test_moments_come_while_a_test_runs_and_say_what_its_locks_do(fresh: Page) -
 def test_another_test_begins_anew(fresh: Page) -> None:
     start(fresh, CONTENDED)
     first = last(fresh)
-    stopped(fresh)
+    fresh.stop()
     start(fresh, {**CONTENDED, "system": "null", "workload": "uncontended"})
     second = last(fresh)
     assert second["session"] == first["session"] + 1
@@ -138,7 +133,7 @@ def test_the_sums_are_those_of_all_processes(processes: int) -> None:
     with live(processes) as page:
         start(page, CONTENDED)
         page.until_row("acquire", 500)
-        stopped(page)
+        page.stop()
 
         def counted() -> bool:
             told = last(page)["systems"]["memory"]["outcomes"]

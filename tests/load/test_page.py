@@ -25,8 +25,7 @@ def memory_page() -> Iterator[Page]:
 def fresh(memory_page: Page) -> Iterator[Page]:
     """The page with no test running."""
     yield memory_page
-    memory_page.post("/stop", {})
-    memory_page.until(lambda: memory_page.stats()["state"] in ("ready", "stopped"))
+    memory_page.stop()
 
 
 def test_the_form_offers_the_options_with_defaults_and_units(memory_page: Page) -> None:

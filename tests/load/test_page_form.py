@@ -38,8 +38,7 @@ def a_page() -> Iterator[Page]:
 @pytest.fixture
 def idle(a_page: Page) -> Iterator[Page]:
     yield a_page
-    a_page.post("/stop", {})
-    a_page.until(lambda: a_page.stats()["state"] in ("ready", "stopped"))
+    a_page.stop()
 
 
 def refused(asked: Page, form: dict[str, str]) -> str:

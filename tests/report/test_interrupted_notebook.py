@@ -3,8 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -13,6 +11,7 @@ import pytest
 
 from bench.records.store import CampaignFolder
 from bench.report.notebook import NOTEBOOK, render_notebook
+from tests.commands.test_bad_luck import until
 
 _COMMAND = """
 import sys
@@ -31,13 +30,6 @@ def one_cell(root: Path, source: str) -> Path:
     (root / NOTEBOOK).parent.mkdir(parents=True)
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), root / NOTEBOOK)
     return root
-
-
-def until(seen: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not seen():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("within_a_cell", [False, True], ids=["while the kernel starts", "within a cell"])

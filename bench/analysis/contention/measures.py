@@ -10,7 +10,7 @@ from bench.analysis.contention.fairness import jain_index, longest_streak, overt
 from bench.analysis.contention.hand_offs import HandOffs, hand_offs, queue_waits
 from bench.analysis.contention.queues import EVER, Queue, joined, queues, with_starved
 from bench.analysis.holds import RunEvents
-from bench.analysis.quantiles import FRACTIONS, carries, nearest_rank
+from bench.analysis.quantiles import carried_quantiles_us
 from bench.records.workload import Workload
 
 HANDING = ("changed_hands_share", "longest_streak", "handed_wait_us_p50", "handed_wait_us_p99")
@@ -109,10 +109,7 @@ def _fair_queue(
 
 def _quantiles(name: str, values_ns: _Numbers, *, mean: bool = False) -> dict[str, float]:
     found = {f"{name}_mean": float(values_ns.mean()) / 1e3} if mean and len(values_ns) else {}
-    for quantile in ("p50", "p99"):
-        if carries(len(values_ns), FRACTIONS[quantile]):
-            found[f"{name}_{quantile}"] = float(nearest_rank(values_ns, FRACTIONS[quantile])) / 1e3
-    return found
+    return found | carried_quantiles_us(name, values_ns, ("p50", "p99"))
 
 
 def _us(value_ns: float | None) -> float | None:

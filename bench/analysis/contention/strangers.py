@@ -5,12 +5,11 @@ waiting is said of the clients that meet; what strangers notice of it has metric
 """
 
 from collections import Counter
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
 
-from bench.analysis.holds import Column, Holds, Mask, Refused, RunEvents
+from bench.analysis.holds import Column, Mask, Refused, RunEvents
 from bench.records.workload import Workload
 
 _ACQUIRED = "acquired"
@@ -32,7 +31,7 @@ def populations(workload: Workload, events: RunEvents) -> Populations:
 
 
 def _part(events: RunEvents, granted: Mask, refused: Mask) -> RunEvents:
-    holds = Holds(*(_of(getattr(events.holds, one.name), granted) for one in fields(Holds)))
+    holds = events.holds.where(granted)
     others = Refused(
         key=events.refused.key[refused],
         intended_ns=events.refused.intended_ns[refused],

@@ -14,7 +14,9 @@ import psutil
 
 from bench.analysis.contention.live import double_holds, hand_overs, latencies
 from bench.analysis.holds import Holds, Refused, RunEvents
-from bench.load.rows import CODES, NOTHING_HELD, OUTCOMES, Rows, as_rows, column
+from bench.load.recorder import count_rows
+from bench.load.rows import CODES, Rows, as_rows, column
+from bench.load.shown import FAILURES
 from bench.servers.process import boot_id
 from bench.systems.base import Outcome
 
@@ -23,7 +25,6 @@ REACH_SECONDS = 60  # how far back a hold is looked for that another one overlap
 ROWS_AT_MOST = 200_000  # of one system, beside the newest second's: the busiest are looked back at for a shorter time
 _NS = 1_000_000_000
 _INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns", "freed_ns")
-_HEALTHY = frozenset({Outcome.ACQUIRED, Outcome.BUSY, Outcome.TIMEOUT, Outcome.RELEASED})
 _RATE_OF_S = 0.5  # and more tell a rate
 _BUSY_GENERATOR, _BUSY_MACHINE = 0.7, 0.9  # of a processor, and of all
 
@@ -41,11 +42,8 @@ class _System:
     def add(self, rows: Rows) -> None:
         self._kept.append(rows)
         self._forget()
-        for name in ("outcome", "released"):
-            codes, counts = np.unique(column(rows, name), return_counts=True)
-            for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-                if code != NOTHING_HELD:
-                    self.outcomes[f"{'acquire' if name == 'outcome' else 'release'}/{OUTCOMES[code]}"] += count
+        counts = count_rows(rows)
+        self.outcomes.update({name: counts[name] for name in counts if name.startswith(("acquire/", "release/"))})
 
     def set_rate(self, node: str, rows: Rows, seconds: float) -> None:
         """How many pairs one process made in its last second, which was so long."""
@@ -53,7 +51,7 @@ class _System:
 
     def facts(self, one_clock: bool, meet: bool) -> dict[str, Any]:
         """What a moment says."""
-        failed = sum(count for name, count in self.outcomes.items() if name.partition("/")[2] not in _HEALTHY)
+        failed = sum(n for name, n in self.outcomes.items() if name.partition("/")[2] in FAILURES)
         found: dict[str, Any] = {
             "pairs_per_s": sum(self._rates.values()) if self._rates else None,
             "outcomes": dict(sorted(self.outcomes.items())),
