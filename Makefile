@@ -40,7 +40,7 @@ test: servers browser lint types ## check style and types, then run all tests, o
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/
 
-live: servers ## bring the servers up and open Locust's web page on them
+live: servers ## open Locust's web page on servers of its own
 	$(BIN)/lockbench live
 
 servers: $(ENVIRONMENT) ## install the servers that are missing (Debian and Ubuntu; says first which)

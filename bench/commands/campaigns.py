@@ -1,6 +1,7 @@
 """`lockbench run | live`: load."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from bench.errors import LockbenchError
 from bench.records.store import CampaignFolder, Store
 from bench.records.workload import PROCESSES_AT_MOST, WORKLOADS
 from bench.servers.running.supervisor import Supervisor
-from bench.systems.registry import HEADLINE, System, server_sets
+from bench.systems.registry import HEADLINE, System
 
 _SYSTEMS = typer.Option(["all"], "--system", "-s", help=f"Systems, or all: {', '.join(HEADLINE)}, ...")
 _WORKLOADS = typer.Option(["all"], "--workload", "-w", help=f"{', '.join(WORKLOADS)}, or all.")
@@ -176,29 +177,32 @@ _OF_A_PLAN = {
 
 def live(
     system: list[str] = typer.Option(
-        ["redis"], "--system", "-s", help="Chosen in the form when the page opens; several: side by side."
+        [],
+        "--system",
+        "-s",
+        help="Starts these servers only, and is chosen in the form; several: side by side. "
+        "Default: all servers, and Redis in the form.",
+        show_default=False,
     ),
     port: int = typer.Option(8089, "--port", min=1024, max=65535, help="Port of Locust's page on 127.0.0.1."),
     processes: int = typer.Option(1, "--processes", min=1, max=PROCESSES_AT_MOST, help="Load processes."),
 ) -> None:
-    """Bring the servers up and open Locust's web page on them; Ctrl-C ends both.
+    """Open Locust's web page on servers of its own; Ctrl-C ends both.
 
-    Its tab Locks shows what the locks do now; /locks has the same as curves.
+    Its tab Locks shows what the locks do now; /locks has the same as curves, and buttons that pause, kill or cut off a
+    holder.
 
-    Examples: lockbench live --system etcd; lockbench live -s redis -s etcd
+    Examples: lockbench live; lockbench live -s etcd; lockbench live -s redis -s etcd
     """
+    from bench.campaign.live.servers import served
     from bench.campaign.live.session import run_live
     from bench.load.live import require_port
 
-    names = [entry.name for entry in choose_systems(system)]
+    chosen = choose_systems(system or ["redis"])
     require_port(port)
     say_how_to_end()
-    supervisor = Supervisor.default()
-    specs = server_sets(choose_systems(["all", *names]))
-    with steps("starting servers") as show:
-        supervisor.up(specs, show)
-    try:
+    with ExitStack() as ends:
+        with steps("starting servers") as show:
+            here = ends.enter_context(served(Supervisor.default(), chosen if system else choose_systems(["all"]), show))
         OUT.print(f"Locust's page: http://127.0.0.1:{port}  (Ctrl-C stops it and the servers)", highlight=False)
-        run_live(names, port, processes)
-    finally:
-        supervisor.down(specs)
+        run_live([entry.name for entry in chosen], port, processes, here)

@@ -40,6 +40,7 @@ class ActorProcess:
         self.alive = True
         self._log = log
         self._next_id = 0
+        self._sending = threading.Lock()
         self._answered_id = 0  # requests are answered in their order
         self._answers: dict[int, Message] = {}
         self._arrived = threading.Condition()
@@ -74,16 +75,17 @@ class ActorProcess:
 
     def send(self, do: str, **request: Any) -> int:
         """Ask for something; the answer is fetched by `answer`. Returns the request's number."""
-        self._next_id += 1
         assert self._process.stdin is not None
-        try:
-            if self._failure:
-                raise BrokenPipeError  # its end was seen before the pipe's
-            self._process.stdin.write(json.dumps({"id": self._next_id, "do": do, **request}) + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError as gone:
-            raise ActorFailed(f"actor {self.name} is gone; see {self._log.name}") from gone
-        return self._next_id
+        with self._sending:  # who leads it and who breaks it may be two threads
+            number = self._next_id = self._next_id + 1
+            try:
+                if self._failure:
+                    raise BrokenPipeError  # its end was seen before the pipe's
+                self._process.stdin.write(json.dumps({"id": number, "do": do, **request}) + "\n")
+                self._process.stdin.flush()
+            except BrokenPipeError as gone:
+                raise ActorFailed(f"actor {self.name} is gone; see {self._log.name}") from gone
+        return number
 
     def answer(self, number: int, within_s: float, stopped: Callable[[], bool], expected: str | None = None) -> Message:
         """The answer to one request. Raises ActorFailed when there is none in time, or another than `expected`;
@@ -103,10 +105,15 @@ class ActorProcess:
             raise ActorFailed(f"actor {self.name} answered {answer['outcome']} ({answer.get('reason', '')})")
         return answer
 
-    def said(self, what: str) -> list[Message]:
-        """What of one sort the actor has said since `take_messages` was last called, which this leaves to it."""
+    @property
+    def heard(self) -> list[Message]:
+        """What the actor has said since `take_messages` was last called, which this leaves to it."""
         with self._arrived:
-            return [message for message in self._messages if message["say"] == what]
+            return self._messages.copy()
+
+    def said(self, what: str) -> list[Message]:
+        """The same, of one sort."""
+        return [message for message in self.heard if message["say"] == what]
 
     def wait_said(self, what: str, count: int, within_s: float, stopped: Callable[[], bool]) -> Message | None:
         """The `count`-th message of one sort since `take_messages`, from 1; None when it does not come in time.

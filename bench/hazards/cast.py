@@ -69,6 +69,10 @@ class Cast:
     def actor(self, name: str) -> ActorProcess:
         return self._actors[name]
 
+    def has(self, name: str) -> bool:
+        """Was it started?"""
+        return name in self._actors
+
     def proxies(self, name: str) -> list[FaultProxy]:
         """One proxy a server, in node order."""
         return self._proxies[name]
@@ -113,7 +117,10 @@ class Cast:
     def complete(self) -> None:
         """Start the actors that are missing, all side by side. Who is gone, or still at what it was asked in a trial
         that broke off, is replaced."""
-        fresh = [name for name in self._parts if name not in self._actors or not self._actors[name].idle]
+        self.replace(*(name for name in self._parts if name not in self._actors or not self._actors[name].idle))
+
+    def replace(self, *fresh: str) -> None:
+        """Start these anew, side by side, whatever has become of them. They have no session yet."""
         for name in fresh:
             if name in self._actors:
                 self._actors[name].end()
@@ -121,10 +128,11 @@ class Cast:
         for name in fresh:
             self._actors[name].wait_ready()
 
-    def open(self, values: Mapping[str, Scalar]) -> None:
-        """Give every actor a session of its own (the lease belongs to the session in some systems)."""
+    def open(self, values: Mapping[str, Scalar], *names: str) -> None:
+        """Give every actor, or those named, a session of its own (the lease belongs to the session in some systems)."""
         numbers = {}
-        for name, part in self._parts.items():
+        for name in names or self._parts:
+            part = self._parts[name]
             endpoint = self._backstage.endpoint
             if part.proxied:
                 endpoint = endpoint.at(tuple(proxy.address for proxy in self._proxies[name]))

@@ -14,7 +14,7 @@ from bench.hazards.faults.base import InForce, Scene
 from bench.hazards.faults.registry import FAULTS
 from bench.hazards.history import asks_of, beliefs_of, presentations_of, writes_of
 from bench.hazards.lab.servers import LabServers
-from bench.hazards.resources.base import Place, ResourceHost, ResourceUnreachable
+from bench.hazards.resources.base import Judged, Place, ResourceHost, ResourceUnreachable
 from bench.hazards.scenario import Scenario, ScenarioError, Step, duration_ms, filled
 from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow, Scalar, Trial
@@ -100,6 +100,7 @@ class Stage:
         self._never: set[str] = set()  # instants that were waited for, and did not come
         self._killed_ns: dict[str, int] = {}
         self._acquires: dict[str, int] = {}  # by actor: how many were asked for
+        self._began_ns = 0
 
     def play(self) -> Played:
         """Carry out every step. Whatever happens, no fault is in force when this returns or raises.
@@ -119,7 +120,7 @@ class Stage:
                 rule=str(self._values.get("rule", "below")),
                 presented=str(self._values.get("presented", "at_write")),
             )
-        began_ns = now_ns()
+        self._began_ns = now_ns()
         try:
             self._carry_out(self._setting.scenario.steps)
         except (ActorFailed, CannotStep) as failure:  # void, with the reason: other scenarios can be staged here
@@ -131,7 +132,18 @@ class Stage:
             with ExitStack() as every:  # each is ended, also after another would not; the last to strike comes first
                 for still in self._open:
                     every.callback(self._put_right, still)
-        return Played(self._assembled(began_ns, ended_ns, messages), self._staging)
+        return Played(self._assembled(ended_ns, messages, self._log()), self._staging)
+
+    def so_far(self) -> Trial:
+        """The trial while it is played, from another thread: faults that are in force have no end, and a write whose
+        answer has not come has no verdict. Empty before it has begun."""
+        if not self._began_ns:
+            now = now_ns()
+            return Trial(name=self._name, ttl_ms=self._ttl_ms, began_ns=now, ended_ns=now)
+        messages = {name: self._cast.actor(name).heard for name in self._cast.names}
+        trial = self._assembled(now_ns(), messages, ())
+        open_ones = tuple(_window(still, None) for still in self._open.copy())
+        return trial.model_copy(update={"faults": (*trial.faults, *open_ones)})
 
     def _carry_out(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -312,16 +324,18 @@ class Stage:
 
     # -- afterwards ------------------------------------------------------------------------------------------------
 
-    def _assembled(self, began_ns: int, ended_ns: int, messages: Mapping[str, Sequence[Message]]) -> Trial:
+    def _log(self) -> Sequence[Judged]:
         try:
-            log = self._setting.host.judged(self._setting.place, self._key)
+            return self._setting.host.judged(self._setting.place, self._key)
         except ResourceUnreachable as silent:
             raise ResourceLost(f"the resource does not tell its log of trial {self._name}: {silent}") from silent
+
+    def _assembled(self, ended_ns: int, messages: Mapping[str, Sequence[Message]], log: Sequence[Judged]) -> Trial:
         return Trial(
             name=self._name,
             parameters=self._recorded,
             ttl_ms=self._ttl_ms,
-            began_ns=began_ns,
+            began_ns=self._began_ns,
             ended_ns=ended_ns,
             asks=tuple(ask for name, said in messages.items() for ask in asks_of(name, said)),
             beliefs=tuple(

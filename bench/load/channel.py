@@ -52,9 +52,10 @@ class Channel:
         kind, content = json.loads(header)
         return Message(kind, content, body)
 
-    def readable(self, within_s: float) -> bool:
-        """Is there something to receive, or will there be in so many seconds? The other process's end counts too."""
-        return bool(readable([self._end.fileno()], max(0.0, within_s)))
+    def readable(self, within_s: float | None) -> bool:
+        """Is there something to receive, or will there be in so many seconds (None: ever)? The other process's end
+        counts too."""
+        return bool(readable([self._end.fileno()], None if within_s is None else max(0.0, within_s)))
 
     def _exactly(self, count: int) -> bytes | None:
         found = bytearray()

@@ -29,6 +29,8 @@ class Forwarder:
         self.newest = 0
         self.session = 0  # the tests of this page, counted
         self.lost = False  # the process that computes them is gone
+        self.staging: Mapping[str, Any] = {"systems": {}, "why_not": {}, "others": []}  # what buttons there are
+        self.staged: Mapping[str, Any] = {"at_s": None, "systems": {}}  # what their holders do
         self._channel = channel
         self._sending = RLock()
         self._over = Event()  # the test that is followed
@@ -76,13 +78,19 @@ class Forwarder:
         lengths = {system: len(packed) for system, packed in rows.items()}
         self._send("second", {**about, "node": node, "lengths": lengths}, b"".join(rows.values()))
 
+    def press(self, what: Mapping[str, Any]) -> None:
+        """A button was pressed; everything in it was checked against `staging`."""
+        self._send("press", what)
+
     def _send(self, kind: str, content: Mapping[str, Any], body: bytes = b"") -> None:
         with self._sending:
             self.lost = not self._channel.send(kind, content, body) or self.lost
 
     def _read(self) -> None:
         while (message := self._channel.receive()) is not None:
-            if message.content["session"] == self.session:
+            if message.kind in ("staging", "staged"):
+                setattr(self, message.kind, message.content)
+            elif message.content["session"] == self.session:
                 self.newest += 1
                 self.moments.append({**message.content, "number": self.newest})
         self.lost = True

@@ -2,7 +2,7 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from bench.errors import LockbenchError
@@ -32,17 +32,17 @@ def require_port(port: int) -> None:
 
 @contextmanager
 def live_running(
-    systems: Sequence[str], port: int = 8089, processes: int = 1
+    systems: Sequence[str], port: int = 8089, processes: int = 1, surroundings: Mapping[str, str] | None = None
 ) -> Iterator[tuple["subprocess.Popen[bytes]", Channel]]:
     """The page for the length of a block, and the channel to it. Afterwards no process of Locust is left.
 
-    Raises LiveFailed.
+    `surroundings` are further environment variables, such as where the servers are. Raises LiveFailed.
     """
     require_port(port)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        surroundings = {FD_VARIABLE: str(theirs.fileno())}
+        variables = {**(surroundings or {}), FD_VARIABLE: str(theirs.fileno())}
         command = live_command(systems, port, processes)
-        with locust_running(command, surroundings, inherits=(theirs.fileno(),)) as process:
+        with locust_running(command, variables, inherits=(theirs.fileno(),)) as process:
             theirs.close()  # the child has it: its end is then seen here
             yield process, Channel(ours)

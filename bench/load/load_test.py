@@ -38,6 +38,11 @@ class LoadTest:
         """Of the running test; None in a master, and when the options were refused."""
         return process_of(self.environment)
 
+    @property
+    def failure(self) -> str | None:
+        """Why the newest test was ended."""
+        return None if self.collector is None else self.collector.failure
+
     def start_test(self) -> None:
         """Check the options and begin. The clients have not been made yet."""
         self.end_test()

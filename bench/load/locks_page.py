@@ -6,7 +6,7 @@ curves have a page of ours on the same server; the two link to each other.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from locust.web import WebUI
 
 from bench.load.bounds import whole
 from bench.load.forwarder import Forwarder
+from bench.load.press import Presses
 from bench.systems.registry import PROBES, SYSTEMS
 
 _PAGE = Path(__file__).with_name("locks_page.html")
 _LOOKS = "/* of each system */ {}"  # in the page: the figures' colours, markers and lines
+_TOKEN = '/* of this start */ ""'
 _KEY = "locks"
 _BAD_REQUEST = 400
 _NUMBER_AT_MOST = 10**9
@@ -39,18 +41,24 @@ _COLUMNS: Mapping[str, str] = {
 }
 
 
-def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str) -> None:
-    """Add the tab to Locust's page, and the page of curves at `base_path`/locks."""
+def show_locks(
+    web_ui: WebUI, forwarder: Forwarder, base_path: str, failure: Callable[[], str | None] = lambda: None
+) -> None:
+    """Add the tab to Locust's page, and the page of curves at `base_path`/locks. `failure` tells why a test was ended,
+    such as a worker that is lost."""
     columns = [{"key": key, "title": title} for key, title in _COLUMNS.items()]
     web_ui.template_args |= {
         "extended_tabs": [{"title": "Locks", "key": _KEY}],
         "extended_tables": [{"key": _KEY, "structure": columns}],
         "extended_csv_files": [{"href": f"{base_path}/locks", "title": "Locks: the last ten minutes as curves"}],
     }
+    presses = Presses(forwarder)
     routes = Blueprint(_KEY, __name__, url_prefix=base_path)
 
     def page() -> Response:
-        return Response(_page(), mimetype="text/html")
+        response = Response(_page(presses.token), mimetype="text/html")
+        response.headers["Cache-Control"] = "no-store"  # the token is new with each start
+        return response
 
     def moments() -> Response:
         """Those that are newer than the one that the browser has, by `number`."""
@@ -60,9 +68,10 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str) -> None:
             return make_response(jsonify({"message": f"after: {mistake}"}), _BAD_REQUEST)
         runner: Any = web_ui.environment.runner
         fresh = [moment for moment in forwarder.moments if moment["number"] > after]
-        about = {"session": forwarder.session, "newest": forwarder.newest, "lost": forwarder.lost}
+        about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staging", "staged")}
         # Flask's own function would sort the systems by name.
-        return Response(json.dumps({**about, "moments": fresh, "state": runner.state}), mimetype="application/json")
+        told = {**about, "moments": fresh, "state": runner.state, "failure": failure()}
+        return Response(json.dumps(told), mimetype="application/json")
 
     def add_table(response: Response) -> Response:
         if request.endpoint == "locust.request_stats" and response.status_code == 200:
@@ -73,12 +82,13 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str) -> None:
     with_login: Any = web_ui.auth_required_if_enabled
     routes.add_url_rule("/locks", view_func=with_login(page))
     routes.add_url_rule("/locks/moments", view_func=with_login(moments))
+    routes.add_url_rule("/locks/press", view_func=with_login(presses.view), methods=["POST"])
     app: Any = web_ui.app
     app.register_blueprint(routes)
     app.after_request(add_table)
 
 
-def _page() -> str:
+def _page(token: str) -> str:
     looks = {
         name: {
             "title": entry.title,
@@ -91,7 +101,7 @@ def _page() -> str:
         if entry.look is not None
     }
     page = _PAGE.read_text(encoding="utf-8")
-    return page.replace(_LOOKS, json.dumps(looks).replace("<", "\\u003c"), 1)
+    return page.replace(_LOOKS, json.dumps(looks).replace("<", "\\u003c"), 1).replace(_TOKEN, json.dumps(token), 1)
 
 
 def _rows(moment: Mapping[str, Any]) -> list[dict[str, Any]]:

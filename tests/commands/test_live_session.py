@@ -1,35 +1,75 @@
-"""`lockbench live` as people use it: real servers, two systems side by side, curves in a browser; and nothing left."""
+"""`lockbench live` as people use it: real servers, two systems side by side, holders struck by button; nothing left."""
 
+import json
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.servers.running.ports import free_ports
 from tests.commands.command import LOCKBENCH, environment_of
-from tests.load.pages import FORM, opened
+from tests.load.pages import FILL, Page, opened
 from tests.load.test_locks_page import Moment, last
 from tests.processes import ended_within, running_in
-from tests.report.browser import browser
+from tests.report.browser import Browser, browser
 
 _SHOWN = "document.getElementById('now').innerText"
+_TIMELINES = "document.getElementById('timelines').innerText"
 
 
-@pytest.mark.servers
-@pytest.mark.timeout(240)  # it starts every server
-def test_two_systems_side_by_side_on_real_servers(tmp_path: Path) -> None:
+@contextmanager
+def live(tmp_path: Path, *options: str) -> Iterator[tuple[Page, "subprocess.Popen[bytes]"]]:
+    """The command and its page. At the end of the block nothing of it is left, whatever ended it."""
     (port,) = free_ports(1)
-    command = [*LOCKBENCH, "live", "-s", "redis", "-s", "etcd", "--port", str(port)]
     said = tmp_path / "said.txt"
     with said.open("w") as log:
         process = subprocess.Popen(
-            command, cwd=tmp_path, env=environment_of(tmp_path), stdout=log, stderr=subprocess.STDOUT
+            [*LOCKBENCH, "live", *options, "--port", str(port)],
+            cwd=tmp_path,
+            env=environment_of(tmp_path),
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     try:
         with opened(port, process, within_s=120) as page:
-            form = {"system": "redis", "beside": "etcd", "workload": "contended", "hold_ms": "2"}
-            assert page.post("/swarm", {**FORM, **form, "user_count": "8", "spawn_rate": "8"})["success"] is True
+            yield page, process
+        assert "Traceback" not in said.read_text()
+        assert ended_within(tmp_path, 30), running_in(tmp_path)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(30)
+
+
+def press(window: Browser, button: str) -> None:
+    window.run(f"document.querySelector('{button}').click()")
+
+
+def told(page: Page, system: str) -> Any:
+    return json.loads(page.get("/locks/moments"))["staged"]["systems"].get(system)
+
+
+def strike(window: Browser, seconds: float) -> None:
+    """Pause a holder of the system that is chosen, by the page's own button."""
+    window.wait_for("document.querySelector('[data-press=pause]')")
+    window.run(f"document.querySelector('[data-press=pause] ~ label [data-field=seconds]').value = {seconds}")
+    press(window, "[data-press=pause]")
+
+
+@pytest.mark.servers
+@pytest.mark.timeout(300)  # it starts every server
+def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) -> None:
+    with live(tmp_path, "-s", "redis", "-s", "etcd") as (page, process):
+        with browser(tmp_path) as window:
+            window.open(page.address)
+            window.wait_for("document.querySelector('[name=holdMs]')")
+            for name, value in {"userCount": "8", "spawnRate": "8", "workload": "contended", "holdMs": "2"}.items():
+                window.run(FILL % (name, value))
+            press(window, "form button[type=submit]")
 
             def both() -> Moment | None:
                 moment = last(page)
@@ -40,14 +80,38 @@ def test_two_systems_side_by_side_on_real_servers(tmp_path: Path) -> None:
             assert list(moment["systems"]) == ["redis", "etcd"]
             assert [one["double_holds"] for one in moment["systems"].values()] == [0, 0]
             assert moment["waiters"] + moment["holders"] <= 8
-            with browser(tmp_path) as window:
-                window.open(f"{page.address}/locks")
-                window.wait_for(f"{_SHOWN}.includes('Redis') && {_SHOWN}.includes('etcd')")
+            window.open(f"{page.address}/locks")
+            window.wait_for(f"{_SHOWN}.includes('Redis') && {_SHOWN}.includes('etcd')")
+            strike(window, 4)
+            window.wait_for(f"{_TIMELINES}.includes('holders now 2')")
+            window.wait_for(f"{_TIMELINES}.includes('late writes accepted 1')")
+            assert window.run("return document.querySelectorAll('svg .fault').length") > 0
+            press(window, "#fence")
+            page.until(lambda: told(page, "redis")["fence"])
+            strike(window, 4)
+            window.wait_for(f"{_TIMELINES}.includes('late writes refused 1')")
+            assert told(page, "redis")["counts"]["stale_accepted"] == 1
+            page.stop()
+            page.until(lambda: not told(page, "redis")["running"])
+            assert window.errors() == []
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
-        assert "Traceback" not in said.read_text()
-        assert ended_within(tmp_path, 10), running_in(tmp_path)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(30)
+
+
+@pytest.mark.servers
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_whatever_ends_it_nothing_stays_paused_or_running(tmp_path: Path, number: signal.Signals) -> None:
+    """In the middle of a pause of a holder, and of a stop of a server."""
+    with live(tmp_path, "-s", "redis", "-s", "etcd") as (page, process):
+        token = page.get("/locks").partition('const TOKEN = "')[2].partition('"')[0]
+        headers = {"Host": page.address.removeprefix("http://"), "Origin": page.address, "X-Lockbench-Token": token}
+        for system, what in (("redis", "pause"), ("etcd", "stop-leader")):
+            asked = json.dumps({"system": system, "what": what, "seconds": 60})
+            assert (
+                page.ask("POST", "/locks/press", {**headers, "Content-Type": "application/json"}, asked).status == 202
+            )
+        for system in ("redis", "etcd"):
+            page.until(lambda system=system: (told(page, system) or {}).get("fault_ends_in_s"))
+        process.send_signal(number)
+        process.wait(60)

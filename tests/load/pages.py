@@ -16,6 +16,13 @@ from bench.load.live import live_command
 from bench.servers.running.ports import free_ports
 
 FORM = {"user_count": "2", "spawn_rate": "2", "host": "", "workload": "uncontended", "warmup_s": "0.2"}
+# As a person who types: React hears of a value only by the element's own setter and an event.
+FILL = """
+const field = document.querySelector('[name="%s"]');
+const kind = field instanceof HTMLSelectElement ? HTMLSelectElement : HTMLInputElement;
+Object.getOwnPropertyDescriptor(kind.prototype, 'value').set.call(field, '%s');
+for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }));
+"""
 Stats = Mapping[str, Any]
 
 
@@ -43,7 +50,8 @@ class Page:
             connection.putheader(name, value)
         sent = body.encode() if method == "POST" else b""
         if sent:
-            connection.putheader("Content-Type", "application/x-www-form-urlencoded")
+            if "Content-Type" not in headers:
+                connection.putheader("Content-Type", "application/x-www-form-urlencoded")
             connection.putheader("Content-Length", str(len(sent)))
         connection.endheaders(sent)
         return connection.getresponse()

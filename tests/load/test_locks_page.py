@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from bench.campaign.live.session import attend
 from bench.load.live import live_running
 from bench.servers.running.ports import free_ports
-from tests.load.pages import FORM, Page, opened
+from tests.load.pages import FILL, FORM, Page, opened
 from tests.report.browser import browser
 
 CONTENDED = {**FORM, "system": "memory", "beside": "", "workload": "contended", "user_count": "4", "hold_ms": "2"}
@@ -168,3 +169,28 @@ def test_the_page_draws_curves_in_a_browser(fresh: Page, tmp_path: Path) -> None
         assert window.run("return document.getElementById('warnings').innerText.includes('answer')") is False
         window.open(f"{fresh.address}/?tab=locks")
         window.wait_for("document.body.innerText.toLowerCase().includes('hand-off p50')")
+
+
+def test_what_is_refused_is_told_beside_its_field(served: Page, tmp_path: Path) -> None:
+    with browser(tmp_path) as window:
+        window.open(served.address)
+        window.wait_for("document.querySelector('[name=holdMs]')")
+        for name, value in {"holdMs": "-3", "ttlMs": "x", "userCount": "0"}.items():
+            window.run(FILL % (name, value))
+        window.run("document.querySelector('form button[type=submit]').click()")
+        window.wait_for("document.querySelectorAll('.lockbench-mistake').length == 3")
+        beside = "document.getElementsByName('holdMs')[0].closest('.MuiFormControl-root').nextSibling.textContent"
+        assert "-3" in window.run(f"return {beside}")
+        window.run(FILL % ("holdMs", "1"))
+        window.run("document.querySelector('form button[type=submit]').click()")
+        window.wait_for("document.querySelectorAll('.lockbench-mistake').length == 2")
+
+
+def test_a_lost_worker_is_told() -> None:
+    with live(processes=2) as page:
+        start(page, CONTENDED)
+        page.until_row("acquire", 100)
+        worker = psutil.Process(page.process.pid).children()[0]
+        worker.kill()
+        failure = page.until(lambda: json.loads(page.get("/locks/moments"))["failure"])
+        assert failure.startswith("a load worker was lost")

@@ -1,5 +1,6 @@
 """A browser for tests: Debian's chromium, driven over WebDriver's own HTTP, with nothing in between."""
 
+import base64
 import json
 import shutil
 import subprocess
@@ -39,6 +40,16 @@ class Browser:
         """What a script returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": []})
 
+    def errors(self) -> list[str]:
+        """What went wrong on its pages since the last call, as the console says it."""
+        said = self._ask("POST", "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in said if entry["level"] == "SEVERE"]
+
+    def screenshot(self, path: Path, width: int, height: int) -> None:
+        """The page as a PNG."""
+        self.resize(width, height)
+        path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
+
     def wait_for(self, condition: str) -> None:
         """Until a script's expression is true. Raises TimeoutError with the page's text."""
         end = time.monotonic() + _WITHIN_S
@@ -67,7 +78,7 @@ def browser(folder: Path) -> Iterator[Browser]:
         until_it_answers(f"{base}/status", process)
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         arguments += [f"--user-data-dir={folder / 'profile'}", "--no-first-run", "--proxy-server=direct://"]
-        options = {"goog:chromeOptions": {"args": arguments}}
+        options = {"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
         session = _ask("POST", f"{base}/session", {"capabilities": {"alwaysMatch": options}})["sessionId"]
         try:
             yield Browser(f"{base}/session/{session}")

@@ -121,7 +121,7 @@ class Console:
         machine = psutil.cpu_percent() / 100
         return {
             **self._about,
-            "at_s": round(at_s - self._began_s, 3),
+            "at_s": self.at_s(at_s),
             "seconds": SECONDS,
             "processes": len(self._processes),
             "systems": {name: one.facts(one_clock, self._meet) for name, one in self._systems.items()},
@@ -131,6 +131,10 @@ class Console:
             "machine_cpu_share": machine,
             "warnings": _warnings(generator, machine, one_clock),
         }
+
+    def at_s(self, at_s: float) -> float:
+        """How long the session has lasted, at an instant of the clock that it began by."""
+        return round(at_s - self._began_s, 3)
 
     def _generator_share(self) -> float:
         """Of one processor, of the busiest load process since the last moment."""

@@ -1,46 +1,94 @@
-"""Beside Locust's page: what computes the seconds that it shows, for as long as the page is there."""
+"""Beside Locust's page: what computes the seconds that it shows, and strikes where its buttons say, for as long as the
+page is there."""
 
 from collections.abc import Sequence
 from time import monotonic, monotonic_ns
 
 from bench.campaign.live.console import Console
-from bench.load.channel import Channel
+from bench.campaign.live.servers import Served
+from bench.campaign.live.staging.staging import Staging
+from bench.load.channel import Channel, Message
 from bench.load.live import LiveFailed, live_running
 
 _MOMENT_S = 1.0
 
 
-def run_live(systems: Sequence[str], port: int = 8089, processes: int = 1) -> None:
+def run_live(systems: Sequence[str], port: int, processes: int, served: Served) -> None:
     """Serve the page until Ctrl-C or SIGTERM, which end it as an exception here. Raises LiveFailed.
 
-    No process of Locust is left afterwards.
+    No process of Locust is left afterwards, no holder, and no fault.
     """
-    with live_running(systems, port, processes) as (process, channel):
-        attend(channel)
+    with (
+        Staging(served.lab, served.staged) as staging,
+        live_running(systems, port, processes, served.surroundings()) as (process, channel),
+    ):
+        attend(channel, staging)
         exit_code = process.wait()
     if exit_code != 0:
         raise LiveFailed(f"Locust ended with exit code {exit_code}; the reason stands above")
 
 
-def attend(channel: Channel) -> None:
-    """Tell the page a moment every second while a test runs, and at its end. Returns when the page is gone."""
-    console: Console | None = None
-    next_s: float | None = None  # when to tell; None while no test runs
+def attend(channel: Channel, staging: Staging | None = None) -> None:
+    """Do what the page asks for, and tell it a moment every second. Returns when the page is gone."""
+    session = _Session(channel, staging or Staging(None, {}))
     while True:
-        if next_s is None or channel.readable(next_s - monotonic()):
+        if channel.readable(session.due_in_s):
             message = channel.receive()
             if message is None:
                 return
-            if message.kind == "begin":
-                console, next_s = Console(message.content, monotonic()), monotonic() + _MOMENT_S
-            elif console is not None and message.kind == "second":
-                console.add(message.content, message.body, monotonic_ns())
-            running = next_s is not None
-            if message.kind == "end":
-                next_s = None
-            # What a worker tells after the end still belongs to the test.
-            if console is not None and next_s is None and (running or message.body):
-                channel.send("moment", console.moment(monotonic()))
-        if console is not None and next_s is not None and monotonic() >= next_s:
-            channel.send("moment", console.moment(monotonic()))
-            next_s = monotonic() + _MOMENT_S
+            session.take(message)
+        session.tell_when_due()
+
+
+class _Session:
+    """One page: the tests that run in it, one after the other, and its holders."""
+
+    def __init__(self, channel: Channel, staging: Staging) -> None:
+        self._channel, self._staging = channel, staging
+        self._console: Console | None = None
+        self._runs = False  # a test
+        self._were_active = False  # the holders, when they were told of last: their end is told too
+        self._next_s = monotonic()
+        channel.send("staging", staging.about())
+
+    @property
+    def due_in_s(self) -> float | None:
+        """None: nothing changes by itself."""
+        return self._next_s - monotonic() if self._runs or self._staging.active or self._were_active else None
+
+    def take(self, message: Message) -> None:
+        if message.kind == "press":
+            self._staging.press(message.content)
+            self._next_s = monotonic()
+        elif message.kind == "begin":
+            self._console, self._runs = Console(message.content, monotonic()), True
+            self._next_s = monotonic() + _MOMENT_S
+        elif message.kind == "second" and self._console is not None:
+            self._console.add(message.content, message.body, monotonic_ns())
+            if not self._runs and message.body:  # what a worker tells after the end still belongs to the test
+                self._tell_moment()
+        elif message.kind == "end":
+            self._staging.stop()
+            if self._runs:
+                self._tell_moment()
+            self._runs = False
+
+    def tell_when_due(self) -> None:
+        due_in_s = self.due_in_s
+        if due_in_s is None or due_in_s > 0:
+            return
+        if self._runs:
+            self._tell_moment()
+        self._were_active = self._staging.active
+        if told := self._staging.told():
+            self._channel.send("staged", {"at_s": self._at_s, "systems": told})
+        self._next_s = monotonic() + _MOMENT_S
+
+    def _tell_moment(self) -> None:
+        if self._console is not None:
+            self._channel.send("moment", self._console.moment(monotonic()))
+
+    @property
+    def _at_s(self) -> float | None:
+        """On the clock of the curves."""
+        return None if self._console is None else self._console.at_s(monotonic())
