@@ -39,9 +39,16 @@ class LoadTest:
         return process_of(self.environment)
 
     @property
-    def failure(self) -> str | None:
-        """Why the newest test was ended."""
-        return None if self.collector is None else self.collector.failure
+    def trouble(self) -> str:
+        """A sentence on why the newest test was ended, or what it has lost; else empty."""
+        if self.collector is not None and self.collector.failure is not None:
+            return f"The test was stopped: {self.collector.failure}"
+        runner = self.environment.runner
+        lost = len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0
+        if not lost:
+            return ""
+        processes = "1 load process is lost" if lost == 1 else f"{lost} load processes are lost"
+        return f"{processes}: the numbers are of the others since."
 
     def start_test(self) -> None:
         """Check the options and begin. The clients have not been made yet."""

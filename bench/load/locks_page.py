@@ -41,11 +41,9 @@ _COLUMNS: Mapping[str, str] = {
 }
 
 
-def show_locks(
-    web_ui: WebUI, forwarder: Forwarder, base_path: str, failure: Callable[[], str | None] = lambda: None
-) -> None:
-    """Add the tab to Locust's page, and the page of curves at `base_path`/locks. `failure` tells why a test was ended,
-    such as a worker that is lost."""
+def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Callable[[], str] = lambda: "") -> None:
+    """Add the tab to Locust's page, and the page of curves at `base_path`/locks. `trouble` tells why a test was ended,
+    or that a worker is lost."""
     columns = [{"key": key, "title": title} for key, title in _COLUMNS.items()]
     web_ui.template_args |= {
         "extended_tabs": [{"title": "Locks", "key": _KEY}],
@@ -70,7 +68,7 @@ def show_locks(
         fresh = [moment for moment in forwarder.moments if moment["number"] > after]
         about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staging", "staged")}
         # Flask's own function would sort the systems by name.
-        told = {**about, "moments": fresh, "state": runner.state, "failure": failure()}
+        told = {**about, "moments": fresh, "state": runner.state, "trouble": trouble()}
         return Response(json.dumps(told), mimetype="application/json")
 
     def add_table(response: Response) -> Response:

@@ -86,7 +86,7 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
         adapt(web_ui.app)
         test.forwarder = Forwarder.asked_for()
         if test.forwarder is not None:
-            show_locks(web_ui, test.forwarder, options.web_base_path, lambda: test.failure)
+            show_locks(web_ui, test.forwarder, options.web_base_path, lambda: test.trouble)
 
 
 def _narrow_user_classes(environment: Environment) -> None:

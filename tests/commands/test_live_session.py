@@ -1,6 +1,7 @@
 """`lockbench live` as people use it: real servers, two systems side by side, holders struck by button; nothing left."""
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -91,6 +92,9 @@ def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) ->
             strike(window, 4)
             window.wait_for(f"{_TIMELINES}.includes('late writes refused 1')")
             assert told(page, "redis")["counts"]["stale_accepted"] == 1
+            picture = Path(os.environ.get("LOCKBENCH_PICTURE", tmp_path / "live.png"))  # docs/live.png is made so
+            window.screenshot(picture, 1280, 2000)
+            assert picture.read_bytes().startswith(b"\x89PNG")
             page.stop()
             page.until(lambda: not told(page, "redis")["running"])
             assert window.errors() == []

@@ -192,5 +192,5 @@ def test_a_lost_worker_is_told() -> None:
         page.until_row("acquire", 100)
         worker = psutil.Process(page.process.pid).children()[0]
         worker.kill()
-        failure = page.until(lambda: json.loads(page.get("/locks/moments"))["failure"])
-        assert failure.startswith("a load worker was lost")
+        trouble = page.until(lambda: json.loads(page.get("/locks/moments"))["trouble"])
+        assert trouble.startswith("1 load process is lost")
