@@ -68,8 +68,8 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
         fresh = [moment for moment in forwarder.moments if moment["number"] > after]
         about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staging", "staged")}
         # Flask's own function would sort the systems by name.
-        told = {**about, "moments": fresh, "state": runner.state, "trouble": trouble()}
-        return Response(json.dumps(told), mimetype="application/json")
+        answer = {**about, "moments": fresh, "state": runner.state, "trouble": trouble()}
+        return Response(json.dumps(answer), mimetype="application/json")
 
     def add_table(response: Response) -> Response:
         if request.endpoint == "locust.request_stats" and response.status_code == 200:

@@ -19,6 +19,7 @@ Named = str | Annotated[dict[str, list[str]], Field(min_length=1, max_length=1)]
 class Role(StrEnum):
     """What a scenario is to others: tables, figures and judges ask for a role, and never for a scenario's name."""
 
+    FIRST = "first"  # the one to play first
     PAUSES = "pauses"  # the holder is stopped as a whole: what claims about pauses are judged by
     PAUSE_MAP = "pause_map"  # of these, those that measure how long two clients believed
     PAUSE_GRID = "pause_grid"  # of these, the grid of lengths from which the fit is made

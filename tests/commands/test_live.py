@@ -1,4 +1,4 @@
-"""`lockbench live` brings up the servers of what its page can drive. No server runs here."""
+"""`lockbench live` starts the servers of what was chosen, or all. No server runs here."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,26 +20,29 @@ class ToySet(ToyServers):
     name = "toy"
 
 
-class _AllUp(LockbenchError):
-    """Ends the command where the servers would be up."""
+class _Asked(LockbenchError):
+    """Ends the command where the servers would be started."""
 
 
 class _Supervisor:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def up(self, specs: Sequence[ServerSpec], _: object) -> None:
+    def require(self, specs: Sequence[ServerSpec]) -> None:
         self.asked = [spec.name for spec in specs]
-        raise _AllUp
+        raise _Asked
 
 
-def test_the_chosen_system_is_served_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chosen", "served"), [(["toy"], ["toy"]), ([], [*registry.SERVER_SETS])])
+def test_what_was_chosen_is_served_or_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: list[str], served: list[str]
+) -> None:
     outside = System("toy", "Toy", "bench.systems.null.lock:NullLock", "try", f"{__name__}:ToySet", "toy", package="p")
     found = registry._Outside(MappingProxyType({"toy": outside}), ())
     monkeypatch.setattr(registry, "_outside", lambda: found)
     monkeypatch.chdir(tmp_path)
     supervisor = _Supervisor()
     monkeypatch.setattr(campaigns.Supervisor, "default", lambda: supervisor)
-    with pytest.raises(_AllUp):
-        campaigns.live(system=["toy"], port=18_089, processes=1)
-    assert supervisor.asked == [*registry.SERVER_SETS, "toy"]
+    with pytest.raises(_Asked):
+        campaigns.live(system=chosen, port=18_089, processes=1)
+    assert supervisor.asked == served

@@ -171,9 +171,9 @@ def test_the_page_draws_curves_in_a_browser(fresh: Page, tmp_path: Path) -> None
         window.wait_for("document.body.innerText.toLowerCase().includes('hand-off p50')")
 
 
-def test_what_is_refused_is_told_beside_its_field(served: Page, tmp_path: Path) -> None:
-    with browser(tmp_path) as window:
-        window.open(served.address)
+def test_what_is_refused_is_told_beside_its_field(tmp_path: Path) -> None:
+    with live() as page, browser(tmp_path) as window:  # a page without a test yet: it shows its form
+        window.open(page.address)
         window.wait_for("document.querySelector('[name=holdMs]')")
         for name, value in {"holdMs": "-3", "ttlMs": "x", "userCount": "0"}.items():
             window.run(FILL % (name, value))

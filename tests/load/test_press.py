@@ -36,7 +36,7 @@ PAUSE = {"system": "redis", "what": "pause", "seconds": 2}
         PAUSE,
         {"system": "redis", "what": "kill"},
         {"system": "redis", "what": "delay", "seconds": 1, "amount": 200},
-        {"system": "redis", "what": "client-clock", "seconds": 0.5, "amount": -3_600_000},
+        {"system": "redis", "what": "step-holder-clock", "seconds": 0.5, "amount": -3_600_000},
         {"system": "redis", "what": "fence", "on": True},
         {"system": "redis", "what": "play", "scenario": "gc-pause"},
         {"system": "redis", "what": "stop"},

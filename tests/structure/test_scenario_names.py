@@ -13,6 +13,7 @@ BENCH = Path(__file__).parents[2] / "bench"
 ALSO_WORDS = {
     "hazards/faults/registry.py": "kinds of faults: `restart`, `failover`",
     "hazards/lab": "kinds of faults: `restart`, `failover`",
+    "campaign/live/staging/buttons.py": "a kind of fault: `restart`",
     "hazards/stage.py": "`watchdog`, an argument of a step",
     "analysis/hazards/recovery.py": "`failover`, a parameter of trials",
     "analysis/hazards/claims/consistency.py": "`restart`, a word of a sentence",

@@ -80,8 +80,8 @@ class _Session:
         if self._runs:
             self._tell_moment()
         self._were_active = self._staging.active
-        if told := self._staging.told():
-            self._channel.send("staged", {"at_s": self._at_s, "systems": told})
+        if acts := self._staging.report():
+            self._channel.send("staged", {"at_s": self._at_s, "systems": acts})
         self._next_s = monotonic() + _MOMENT_S
 
     def _tell_moment(self) -> None:

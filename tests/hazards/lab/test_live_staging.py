@@ -31,7 +31,7 @@ class Page:
 
     def until(self, system: str, what: Callable[[Told], object], within_s: float = WITHIN_S) -> Told:
         deadline = time.monotonic() + within_s
-        while not what(told := self.staging.told()[system]):
+        while not what(told := self.staging.report()[system]):
             assert time.monotonic() < deadline, told
             time.sleep(0.05)
         return told
@@ -40,7 +40,7 @@ class Page:
         return self.until(system, lambda told: told["counts"].get(name, 0) >= at_least)
 
     def grants_go_on(self, system: str) -> None:
-        so_far = self.staging.told()[system]["counts"].get("grants", 0)
+        so_far = self.staging.report()[system]["counts"].get("grants", 0)
         self.count(system, "grants", so_far + 2)
 
 
@@ -82,9 +82,9 @@ def test_a_paused_holder_writes_late_and_only_a_fence_refuses_it(page: Page) -> 
     [
         ("redis", [name for name in BUTTONS if name not in ("pause", "stop-leader")]),
         ("etcd", ["stop-leader", "cut-off"]),
-        ("zookeeper", ["restart"]),
-        ("redlock", ["stop-node", "server-clock"]),
-        ("postgres-row", ["server-clock"]),
+        ("zookeeper", ["restart-server"]),
+        ("redlock", ["stop-node", "step-server-clock"]),
+        ("postgres-row", ["step-server-clock"]),
         ("dynamodb", ["delay"]),
     ],
 )
@@ -96,7 +96,7 @@ def test_each_fault_is_in_force_and_over_and_grants_go_on(page: Page, system: st
         seconds = 1.0 if BUTTONS[what].seconds else None
         page.press(system, what, seconds, amount=None if amount is None else amount["proposed"])
         page.until(system, lambda _, number=number: len(page.faults) == number)
-        told = page.staging.told()[system]
+        told = page.staging.report()[system]
         kind, target, began_s, ended_s, _ = told["faults"][-1]
         assert kind == BUTTONS[what].fault
         assert target
@@ -132,7 +132,7 @@ def test_a_postgres_row_stays_with_a_paused_holder(page: Page) -> None:
     page.press("postgres-row", "pause", 4.0)
     page.until("postgres-row", lambda told: told["faults"] and told["faults"][-1][3] is not None)
     page.grants_go_on("postgres-row")
-    assert "double_holds" not in page.staging.told()["postgres-row"]["counts"]
+    assert "double_holds" not in page.staging.report()["postgres-row"]["counts"]
 
 
 @pytest.mark.parametrize("fence", [False, True])

@@ -65,10 +65,10 @@ class Act(ABC):
         """After `stop`: until everything is put right."""
         self._thread.join(_MENDED_WITHIN_S)
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """What the page shows, ready for JSON."""
         return {
-            **self._told(),
+            **self._report(),
             "fence": self.fence,
             "tokens": self._place.entry.client_class.capabilities.fencing_source is not None,
             "running": self.running,
@@ -76,7 +76,7 @@ class Act(ABC):
         }
 
     @abstractmethod
-    def _told(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Any]:
         """What only this sort of act has to tell."""
 
     @abstractmethod

@@ -77,7 +77,7 @@ class Actors(Act):
     # -- from outside ----------------------------------------------------------------------------------------------
 
     def press(self, press: Press) -> None:
-        """Strike, as soon as there is somebody to strike. What is not possible is said in `told`."""
+        """Strike, as soon as there is somebody to strike. What is not possible is said in `report`."""
         self._asked.put(press)
 
     def end_fault(self) -> None:
@@ -89,14 +89,14 @@ class Actors(Act):
         super().stop()
         self._asked.put(_WAKE)
 
-    def _told(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Any]:
         struck = self._struck
         with self._hearing:
             self._hear()
-            told = self._heard.told(now_ns(), [] if struck is None else [struck.window])
+            heard = self._heard.report(now_ns(), [] if struck is None else [struck.window])
         left_s = None if struck is None else round(max(0.0, struck.until_s - time.monotonic()), 1)
         about = {"actors": list(NAMES), "scenario": None, "ttl_ms": self._ttl_ms, "fault_ends_in_s": left_s}
-        return {**told, **about}
+        return {**heard, **about}
 
     # -- the act's own thread --------------------------------------------------------------------------------------
 

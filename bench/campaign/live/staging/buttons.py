@@ -47,11 +47,11 @@ BUTTONS: Mapping[str, Button] = {
         "Delay its link", "slow_link", "Each byte to and from the lock's servers comes late.", amount=_LATE,
         argument="delay_ms",
     ),
-    "client-clock": Button(
+    "step-holder-clock": Button(
         "Jump the holder's clock", "client_clock", "Its wall clock steps; nobody else's does.", amount=_JUMP,
         argument="by_ms",
     ),
-    "server-clock": Button(
+    "step-server-clock": Button(
         "Jump a server's clock", "clock_jump", "The wall clock of one server steps, the leader's where there is one.",
         of_servers=True, amount=_JUMP, argument="by_ms", target="leader",
     ),
@@ -62,7 +62,7 @@ BUTTONS: Mapping[str, Button] = {
     "stop-leader": Button(
         "Stop the leader", "server_stall", "The server that decides stands still.", of_servers=True, target="leader"
     ),
-    "restart": Button(
+    "restart-server": Button(
         "Restart a server", "restart", "It is killed, and started again afterwards. Of a cluster it is the leader.",
         of_servers=True, target="leader",
     ),

@@ -59,7 +59,7 @@ class Heard:
         """A fault that is over."""
         self._faults.append(window)
 
-    def told(self, at_ns: int, in_force: Sequence[FaultWindow]) -> dict[str, Any]:
+    def report(self, at_ns: int, in_force: Sequence[FaultWindow]) -> dict[str, Any]:
         """What the page shows at an instant of the lab's clock, ready for JSON: everything with its age in seconds."""
         self._forget(at_ns)
         trial = self._trial(at_ns, in_force)

@@ -13,15 +13,14 @@ from bench.hazards.resources.registry import host_of
 from bench.hazards.scenario import Scenario, load_scenario, scenario_names
 from bench.hazards.stage import Setting, Stage
 from bench.records.hazards import Scalar, Trial
-
-FIRST = "page-scenario"
+from bench.records.meaning import Role
 
 
 def scenarios_of(name: str) -> dict[str, str]:
     """Those that a system can play beside a load, by name, with their titles: they need no servers but the lock's, set
     up as they are, and are one trial. The first is the one to play first."""
-    found = {one.name: one.title for one in map(load_scenario, scenario_names()) if _trial_of(one, name, False)}
-    return {FIRST: found.pop(FIRST), **found} if FIRST in found else found
+    found = [one for one in map(load_scenario, scenario_names()) if _trial_of(one, name, False)]
+    return {one.name: one.title for one in sorted(found, key=lambda one: Role.FIRST not in one.meaning.roles)}
 
 
 def _trial_of(scenario: Scenario, system: str, fence: bool) -> tuple[dict[str, Scalar], dict[str, Scalar]] | None:
@@ -46,10 +45,10 @@ class Play(Act):
         self._scenario = load_scenario(scenario)
         self._stage: Stage | None = None
         self._over = False
-        self._trial = Trial(name="", ttl_ms=0, began_ns=0, ended_ns=0)  # as it was told last
+        self._trial = Trial(name="", ttl_ms=0, began_ns=0, ended_ns=0)  # as it was reported last
         super().__init__(place, fence)
 
-    def _told(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Any]:
         if self._stage is not None and not self._over:
             trial = self._stage.so_far()
             if len(trial.beliefs) >= len(self._trial.beliefs):  # else its actors have just been dismissed

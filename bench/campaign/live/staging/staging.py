@@ -94,9 +94,9 @@ class Staging:
         for act in self._acts.values():
             act.does.stop()
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """What the page shows of every system that has holders, or a scenario."""
-        return {act.system: act.does.told() for act in self._acts.values()}
+        return {act.system: act.does.report() for act in self._acts.values()}
 
     def _begin(self, name: str, act: Callable[[Place, bool], Does]) -> Does:
         """In place of what was there, which ends first."""

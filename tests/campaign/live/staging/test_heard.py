@@ -52,7 +52,7 @@ def written(grant: str, token: int, at_s: float, accepted: bool, highest: int, o
 
 
 def told(heard: Heard, at_s: float, *in_force: FaultWindow) -> dict[str, Any]:
-    return heard.told(round((START_S + at_s) * _S), in_force)
+    return heard.report(round((START_S + at_s) * _S), in_force)
 
 
 def pause(from_s: float, until_s: float | None = None) -> FaultWindow:
