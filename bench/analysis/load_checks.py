@@ -127,7 +127,7 @@ def littles_law(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     longest_s = sum((histogram.quantile_ns(1.0) or 0.0) / 1e9 for histogram in (*inside.values(), between))
     tolerance = _LITTLE_TOLERANCE + longest_s / window_s
     seen = clients if not events.clients else min(clients, events.clients)
-    closed = between.total > 0
+    closed = between.total > 0 and measured.live is None  # there clients come and go
     too_much = busy > clients * (1 + tolerance)
     too_little = closed and busy < seen * (1 - tolerance)
     shares = ", ".join(f"{spent / max(1e-9, busy * window_s):.0%} {where}" for where, spent in spent_s.items())

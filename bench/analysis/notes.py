@@ -39,6 +39,9 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "littles_law": ("time missing", "Client time is unaccounted for; see log.txt"),
         "warm_servers": ("servers warming up", "Servers were still getting faster; use a full campaign"),
         "steady_state": ("not steady", "Not steady; warm up or measure longer"),
+        "live_session": ("live session", "Live session, changed by hand; quote planned runs"),
+        "live_clients": ("clients changed", "Clients changed in number; the most is shown"),
+        "live_whole": ("partly kept", "Only partly kept; see log.txt, measure again"),
     }
 )
 

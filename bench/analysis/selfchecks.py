@@ -19,6 +19,7 @@ from bench.analysis.contention.availability import availability, over_time
 from bench.analysis.contention.strangers import populations
 from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, read_whole, token_regressions, waited
+from bench.analysis.live_checks import LIVE_CHECKS
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.analysis.runs import WHICH_MEMBER
@@ -57,7 +58,7 @@ def check_run(plan: RunPlan, measured: Measured, events_path: Path) -> Checked:
 
 def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[Check, ...]:
     """All checks, in the order in which a reader should see them."""
-    checks = [*_CHECKS, *_CHECKS_OF.get(plan.workload.name, ())]
+    checks = [*_CHECKS, *_CHECKS_OF.get(plan.workload.name, ()), *(LIVE_CHECKS if measured.live is not None else ())]
     found = (check(plan, measured, events) for check in checks)
     return tuple(_excused(one) if measured.faults and one.name in _OF_A_FAULT else one for one in found)
 

@@ -23,7 +23,7 @@ from bench.campaign.same_experiment import (
 from bench.errors import LockbenchError
 from bench.records.environment import capture_environment
 from bench.records.hazards import HazardCampaign, HazardPlan
-from bench.records.schema import Added, Campaign, Environment, Failed, Resumed, RunPlan, RunState
+from bench.records.schema import LIVE, Added, Campaign, Environment, Failed, Resumed, RunPlan, RunState
 from bench.records.store import AnyCampaignFolder, CampaignFolder, Store, StoreError
 from bench.servers.running.state import exclusive
 from bench.systems.registry import packages_of
@@ -98,8 +98,11 @@ def add(
 
 
 def what_is_left(folder: AnyCampaignFolder[Any, Any]) -> tuple[Any, ...]:
-    """The planned runs that are not checked yet, in planned order. Raises CannotResume when there is none."""
+    """The planned runs that are not checked yet, in planned order. Raises CannotResume when there is none, and for a
+    live session, which nobody can repeat."""
     campaign = folder.campaign
+    if campaign.mode == LIVE:
+        raise CannotResume(f"{campaign.campaign_id} is a live session: it cannot be resumed")
     left = tuple(plan for plan in campaign.runs if folder.state_of(plan) is not RunState.CHECKED)
     if not left:
         raise CannotResume(

@@ -16,7 +16,8 @@ from bench.campaign.servers import Progress, server_view, servers_up
 from bench.errors import LockbenchError
 from bench.hazards.lab.lab import Lab, open_lab, require_servers
 from bench.hazards.lab.servers import LabServers
-from bench.load.runner import LoadFailed, engine_of, facts_of, run_load, systems_behind, where
+from bench.load.measured import engine_of
+from bench.load.runner import LoadFailed, facts_of, run_load, systems_behind, where
 from bench.records.schema import Facts, Measured, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder
 from bench.servers.counters import gained

@@ -190,12 +190,13 @@ def live(
     """Open Locust's web page on servers of its own; Ctrl-C ends both.
 
     Its tab Locks shows what the locks do now; /locks has the same as curves, and buttons that pause, kill or cut off a
-    holder.
+    holder. Each test is kept, as a campaign.
 
     Examples: lockbench live; lockbench live -s etcd; lockbench live -s redis -s etcd
     """
     from bench.campaign.live.servers import served
     from bench.campaign.live.session import run_live
+    from bench.commands.live_keeping import keeper_of
     from bench.load.live import require_port
 
     chosen = choose_systems(system or ["redis"])
@@ -204,5 +205,6 @@ def live(
     with ExitStack() as ends:
         with steps("starting servers") as show:
             here = ends.enter_context(served(Supervisor.default(), chosen if system else choose_systems(["all"]), show))
+        keeper = keeper_of(here)
         OUT.print(f"Locust's page: http://127.0.0.1:{port}  (Ctrl-C stops it and the servers)", highlight=False)
-        run_live([entry.name for entry in chosen], port, processes, here)
+        run_live([entry.name for entry in chosen], port, processes, here, keeper)

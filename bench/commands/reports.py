@@ -11,6 +11,7 @@ import typer
 from bench.analysis.places import FIGURES, NO_HAZARDS, REFERENCE, find_campaign, hazards_beside, project_root
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
+from bench.records.schema import LIVE
 from bench.records.store import CampaignFolder, HazardFolder
 
 _CAMPAIGN = typer.Option(
@@ -48,6 +49,7 @@ def report(
     from bench.report.documents.comparison import terminal_blocks
     from bench.report.export import PAGE, write_evidence
     from bench.report.export_folder import add_to_export
+    from bench.report.figures.live_session import write_live_session
     from bench.report.reference import render_reference
     from bench.report.writers.terminal import terminal
 
@@ -77,6 +79,8 @@ def report(
         evidence = Evidence.load(folder, hazards=lab)
         show("drawing tables and figures")
         write_evidence(evidence, target)
+        if evidence.campaign.mode == LIVE:
+            add_to_export(target, write_live_session(folder, target), [row.run_id for row in evidence.rows])
     # The table first: it is there already, and a notebook may still fail.
     OUT.print(terminal(terminal_blocks(evidence)))
     if notebook:

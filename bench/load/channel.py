@@ -7,6 +7,7 @@ message is a header in JSON and a body of bytes, over a pair of sockets that onl
 import json
 import socket
 import struct
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -26,16 +27,22 @@ class Message(NamedTuple):
 
 
 class Channel:
-    """One end. Each direction is for one thread, or greenlet, at a time."""
+    """One end. Any thread may send; one thread, or greenlet, receives."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        self._sending = threading.Lock()
+
+    def close(self) -> None:
+        """The other process is told no more."""
+        self._end.close()
 
     def send(self, kind: str, content: Mapping[str, Any], body: bytes = b"") -> bool:
         """False where the other process is gone."""
         header = json.dumps([kind, content]).encode()
         try:
-            self._end.sendall(_LENGTHS.pack(len(header), len(body)) + header + body)
+            with self._sending:
+                self._end.sendall(_LENGTHS.pack(len(header), len(body)) + header + body)
         except (BrokenPipeError, ConnectionResetError):
             return False
         return True

@@ -8,7 +8,6 @@ all. The operations themselves lie in files, see rows.py.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,16 +16,16 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import STATE_MISSING, MasterRunner
 
+from bench.load.locust_count import acquires_by_system
 from bench.load.options import LoadSettings
 from bench.load.process import TOP, WINDOW
-from bench.load.recorder import add_error
 from bench.load.result import write_failure, write_result
 from bench.load.schedule import count_between, offsets_ns
+from bench.load.totals import add_up
 from bench.records.ladder import SETTLING_SHARE, best_step
 
 _LOST_WORKER_INTERVAL_S = 1.0
 _EXIT_CODE = 1
-_ADDED_UP = ("aborted", "unsent", "lost_updates", "climb_requests", "cpu_s")  # of what each process says at its end
 
 _log = logging.getLogger("lockbench")
 
@@ -119,26 +118,13 @@ class Collector:
 
     def _result(self) -> dict[str, Any]:
         ends = [self._ends[node] for node in sorted(self._expected)]
-        counts, lag, errors = Counter[str](), Counter[str](), Counter[str]()
-        for end in ends:
-            counts.update(end["counts"])
-            lag.update(end["lag"])
-            for reason, count in end["errors"].items():
-                add_error(errors, reason, count)
         return {
-            "counts": dict(counts),
-            "errors": dict(errors),
-            "lag": dict(lag),
+            **add_up(ends),
             "arrivals": self._arrivals(),
-            **{name: sum(end[name] for end in ends) for name in _ADDED_UP},
             "ladder": self._ladder,
             "window_clients": self._window_clients,
-            "started_at": min(end["started_at"] for end in ends),
             "machine": next((end["machine"] for end in ends if None not in end["machine"]), []),
-            "processes": len(ends),
-            "locust_requests": self._locust_requests(),
-            "observations": _worst([end["observations"] for end in ends]),
-            "window_ns": [max(end["window_ns"][0] for end in ends), min(end["window_ns"][1] for end in ends)],
+            "locust_requests": acquires_by_system(self._runner.stats).total(),
             "rows": [end["rows"] for end in ends],
             "around": [end["around"] for end in ends if end["around"] is not None],
             "climbs": [[end["climb_rows"], end["climb_began_ns"]] for end in ends if end["climb_rows"] is not None],
@@ -154,10 +140,6 @@ class Collector:
         schedule = offsets_ns(does.arrivals, does.rate_per_s, settings.seed)
         return count_between(schedule, opens_ns, opens_ns + round(does.measure_s * 1e9))
 
-    def _locust_requests(self) -> int:
-        entries = self._runner.stats.entries.items()
-        return sum(entry.num_requests for (name, _), entry in entries if name.startswith("acquire"))
-
     @property
     def _runner(self) -> Any:
         return self.environment.runner
@@ -165,9 +147,3 @@ class Collector:
     @property
     def _headless(self) -> bool:
         return bool(self.environment.parsed_options and self.environment.parsed_options.headless)
-
-
-def _worst(observations: list[Mapping[str, float]]) -> dict[str, float]:
-    """Of each observation the least favourable among the processes: the least overlap, the most of anything else."""
-    better_high = ("overlap_rounds", "overlap_rounds_overlapping", "overlap_speedup")
-    return {name: (min if name in better_high else max)(one[name] for one in observations) for name in observations[0]}

@@ -12,10 +12,15 @@ from typing import Any
 import gevent
 from gevent.event import Event
 from gevent.lock import RLock
+from locust.env import Environment
+from locust.runners import MasterRunner
 
 from bench.load.channel import FD_VARIABLE, Channel
+from bench.load.locust_count import LocustCount
+from bench.load.options import LoadSettings
 from bench.load.process import ONLY_NODE, LoadProcess
-from bench.records.workload import JOBS, Behaviour
+from bench.records.workload import JOBS
+from bench.systems.registry import System
 
 SECOND_S = 1.0
 MOMENTS_KEPT = 600  # ten minutes
@@ -24,13 +29,16 @@ MOMENTS_KEPT = 600  # ten minutes
 class Forwarder:
     """Of one page. `moments` are the newest, oldest first; each has a number of its own, that rises."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, environment: Environment) -> None:
         self.moments: deque[Mapping[str, Any]] = deque(maxlen=MOMENTS_KEPT)
         self.newest = 0
         self.session = 0  # the tests of this page, counted
         self.lost = False  # the process that computes them is gone
         self.staging: Mapping[str, Any] = {"systems": {}, "why_not": {}, "others": []}  # what buttons there are
         self.staged: Mapping[str, Any] = {"at_s": None, "systems": {}}  # what their holders do
+        self.kept: Mapping[str, Any] | None = None  # the last session that was saved: its name, and files to hand out
+        self.count = LocustCount(environment)
+        self._environment = environment
         self._channel = channel
         self._sending = RLock()
         self._over = Event()  # the test that is followed
@@ -38,18 +46,23 @@ class Forwarder:
         gevent.spawn(self._read)
 
     @classmethod
-    def asked_for(cls) -> "Forwarder | None":
+    def asked_for(cls, environment: Environment) -> "Forwarder | None":
         """None where nobody computes anything for this page, as with plain `locust`."""
         number = os.environ.get(FD_VARIABLE)
-        return None if number is None else cls(Channel(socket.socket(fileno=int(number))))
+        return None if number is None else cls(Channel(socket.socket(fileno=int(number))), environment)
 
-    def begin(self, systems: Sequence[str], workload: Behaviour) -> None:
+    def begin(self, systems: Sequence[System], settings: LoadSettings) -> None:
         """A test begins: what was shown so far is of another one."""
         self.moments.clear()
         self.session += 1
-        meet = workload.shared_keys > 0 and workload.name not in JOBS
-        about = {"session": self.session, "workload": workload.name, "meet": meet}
-        self._send("begin", {**about, "systems": list(systems)})
+        self.count.begin()
+        runner, does = self._environment.runner, settings.workload
+        meet = does.shared_keys > 0 and does.name not in JOBS
+        about = {"session": self.session, "workload": does.name, "meet": meet}
+        plan = {"does": does.model_dump(mode="json"), "seed": settings.seed}
+        waits = {entry.name: str(settings.wait(entry)) for entry in systems}
+        nodes = list(runner.clients) if isinstance(runner, MasterRunner) else [ONLY_NODE]
+        self._send("begin", {**about, **plan, "systems": list(waits), "waits": waits, "nodes": nodes})
 
     def follow(self, process: LoadProcess) -> None:
         """Of the only process: hand on what it did, every second until `end`."""
@@ -73,10 +86,17 @@ class Forwarder:
 
     def add(self, node: str, second: Mapping[str, Any]) -> None:
         """What one process did since it told last."""
-        rows = second["rows"]
-        about = {name: value for name, value in second.items() if name != "rows"}
-        lengths = {system: len(packed) for system, packed in rows.items()}
-        self._send("second", {**about, "node": node, "lengths": lengths}, b"".join(rows.values()))
+        rows, around = second["rows"], second["around"]
+        about = {name: value for name, value in second.items() if name not in ("rows", "around")}
+        lengths = {
+            "lengths": {system: len(packed) for system, packed in rows.items()},
+            "around_lengths": {system: len(packed) for system, packed in around.items()},
+        }
+        runner: Any = self._environment.runner
+        by_locust = {"locust_requests": self.count.so_far(), "asked_clients": runner.target_user_count}
+        self._send(
+            "second", {**about, **by_locust, **lengths, "node": node}, b"".join((*rows.values(), *around.values()))
+        )
 
     def press(self, what: Mapping[str, Any]) -> None:
         """A button was pressed; everything in it was checked against `staging`."""
@@ -90,6 +110,8 @@ class Forwarder:
         while (message := self._channel.receive()) is not None:
             if message.kind in ("staging", "staged"):
                 setattr(self, message.kind, message.content)
+            elif message.kind == "kept":
+                self.kept = message.content
             elif message.content["session"] == self.session:
                 self.newest += 1
                 self.moments.append({**message.content, "number": self.newest})

@@ -45,4 +45,5 @@ def live_running(
         command = live_command(systems, port, processes)
         with locust_running(command, variables, inherits=(theirs.fileno(),)) as process:
             theirs.close()  # the child has it: its end is then seen here
-            yield process, Channel(ours)
+            # An end of its own, for whoever reads what the child still says as it ends, and then closes it.
+            yield process, Channel(ours.dup())

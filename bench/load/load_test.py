@@ -21,7 +21,7 @@ from bench.systems.registry import System, system
 # Added by the master to the options that Locust sends to its workers: names, separated by commas.
 _SYSTEMS = "lockbench_systems"
 _WORKERS = "lockbench_workers"
-_SHOWN = "lockbench_shown"  # does somebody take what the workers recorded, second by second?
+_SHOWN = "lockbench_shown"  # the number of the live session that takes what they recorded; 0: none does
 
 
 class LoadTest:
@@ -50,6 +50,10 @@ class LoadTest:
         processes = "1 load process is lost" if lost == 1 else f"{lost} load processes are lost"
         return f"{processes}: the numbers are of the others since."
 
+    @property
+    def _session(self) -> int:
+        return 0 if self.forwarder is None else self.forwarder.session
+
     def start_test(self) -> None:
         """Check the options and begin. The clients have not been made yet."""
         self.end_test()
@@ -69,15 +73,15 @@ class LoadTest:
             self.collector = Collector(self.environment, settings)
             self._give_time_to_stop(settings)
         if self.forwarder is not None:
-            self.forwarder.begin([entry.name for entry in entries], settings.workload)
+            self.forwarder.begin(entries, settings)
         if isinstance(runner, MasterRunner):
             # A worker has every class, and Locust tells it only with the users themselves which of them will run.
             setattr(self.environment.parsed_options, _SYSTEMS, ",".join(entry.name for entry in entries))
             setattr(self.environment.parsed_options, _WORKERS, ",".join(runner.clients))
-            setattr(self.environment.parsed_options, _SHOWN, self.forwarder is not None)
+            setattr(self.environment.parsed_options, _SHOWN, self._session)
         else:
             workers = [name for name in getattr(self.environment.parsed_options, _WORKERS, "").split(",") if name]
-            shown = self.forwarder is not None or getattr(self.environment.parsed_options, _SHOWN, False)
+            shown = self._session or getattr(self.environment.parsed_options, _SHOWN, 0)
             process = LoadProcess(self.environment, settings, entries, self._report_locally, workers, shown)
             PROCESSES[self.environment] = process
             process.start()
@@ -199,3 +203,5 @@ class LoadTest:
         """Forget what was counted, as Locust's button does."""
         if self.process is not None:
             self.process.reset()
+        if self.forwarder is not None:
+            self.forwarder.count.reset()

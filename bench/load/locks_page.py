@@ -15,6 +15,7 @@ from locust.web import WebUI
 
 from bench.load.bounds import whole
 from bench.load.forwarder import Forwarder
+from bench.load.kept_page import hand_out_kept, kept_about
 from bench.load.press import Presses
 from bench.systems.registry import PROBES, SYSTEMS
 
@@ -68,7 +69,7 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
         fresh = [moment for moment in forwarder.moments if moment["number"] > after]
         about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staging", "staged")}
         # Flask's own function would sort the systems by name.
-        answer = {**about, "moments": fresh, "state": runner.state, "trouble": trouble()}
+        answer = {**about, "moments": fresh, "state": runner.state, "trouble": trouble(), "kept": kept_about(forwarder)}
         return Response(json.dumps(answer), mimetype="application/json")
 
     def add_table(response: Response) -> Response:
@@ -81,6 +82,7 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
     routes.add_url_rule("/locks", view_func=with_login(page))
     routes.add_url_rule("/locks/moments", view_func=with_login(moments))
     routes.add_url_rule("/locks/press", view_func=with_login(presses.view), methods=["POST"])
+    hand_out_kept(routes, forwarder, with_login)
     app: Any = web_ui.app
     app.register_blueprint(routes)
     app.after_request(add_table)

@@ -32,7 +32,7 @@ from bench.load.overlap import ProbeFailed, observe_overlap
 from bench.load.pool import Borrower, Pool
 from bench.load.recorder import Recorder, acquires
 from bench.load.result import write_jobs
-from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, offsets_ns
+from bench.load.schedule import ClosedLoop, OpenLoop, Schedule, Share, count_between, offsets_ns
 from bench.load.thinking import EXPONENTIAL, think_ns
 from bench.load.watch import Watch
 from bench.load.window import Window
@@ -75,12 +75,16 @@ class Member(Protocol):
     @property
     def doing(self) -> str: ...
 
+    @property
+    def drives(self) -> str:
+        """The name of its system."""
+
 
 class LoadProcess:
     """State shared by all clients of one process. `failure` says why the test cannot go on.
 
     `workers` are the names of all processes, in a test without a fixed window; with one, the master names them later.
-    `shown`: somebody takes what was recorded, second by second.
+    `shown`: the number of the live session whose page takes what was recorded, second by second; 0 where none does.
     """
 
     def __init__(
@@ -90,7 +94,7 @@ class LoadProcess:
         entries: tuple[System, ...],
         on_done: Callable[[], None] = lambda: None,
         workers: Sequence[str] = (),
-        shown: bool = False,
+        shown: int = 0,
     ) -> None:
         self.environment = environment
         self.settings = settings
@@ -99,23 +103,25 @@ class LoadProcess:
         does = settings.workload
         keep_rows = settings.record_into is not None
         self.shown = shown
-        self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from, shown) for entry in entries}
+        self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from, shown > 0) for entry in entries}
         self.members: set[Member] = set()
         # Of keys that clients share: what began before the window or after it. Who had a key before whom, only all of
         # its grants together say: where a queue is unfair, an old request is granted late in the window.
-        shared = keep_rows and does.shared_keys > 0 and does.name not in JOBS
-        self._around = Recorder(keep_rows=True) if shared else None
+        shared = (keep_rows or shown > 0) and does.shared_keys > 0 and does.name not in JOBS
+        self._around = {name: Recorder(keep_rows, shown=shown > 0) for name in self.recorders if shared}
         self.prepared = Event()
         self.schedule: Schedule = ClosedLoop()
+        self._share = Share()  # of the arrivals of an open loop
         # By system and key: what the locks protect, for the self-check `lost_updates`.
         self.counters: dict[str, dict[int, int]] = {entry.name: {} for entry in entries}
-        self.lost_updates = 0
+        self.lost_updates: Counter[str] = Counter()  # by system
         self.jobs: Jobs | None = None
         self.climb: Climb | None = None  # it also says who is let into the window
         self.failure: str | None = None
         self.in_flight = 0  # operations that started in the window and have not ended
         self.sealed = False  # the window is over and handed over: what ends now is not recorded any more
         self.done = False
+        self.stopped = False  # its clients have ended
         self._on_done = on_done
         self._workers = workers or (self._node,)
         self._window_known = Event()
@@ -124,7 +130,9 @@ class LoadProcess:
         self._hot_shares = zipf_shares(does.shared_keys, does.zipf_exponent) if self._is_hot_cold else []
         self._endpoints: dict[str, Endpoint] = {}
         self._lag = LatencyHistogram()
-        self._observations: dict[str, float] = {}
+        self._arrivals = 0  # of an open loop without a fixed window, once that is over
+        self._began_ns = 0
+        self._observations: dict[str, dict[str, float]] = {entry.name: {} for entry in entries}
         self._cpu_s = 0.0
         self._machine: list[dict[str, Any] | None] = []
         self._started_at = ""
@@ -149,6 +157,10 @@ class LoadProcess:
         if self.jobs is not None and folder is not None and folder.is_dir():
             write_jobs(folder, self.index, self.jobs.counted())
         self._greenlets.kill(block=False)
+        if self.shown and not self.stopped:
+            self.close_window()
+            self._seal_open_loop()
+        self.stopped = True
 
     @property
     def _is_hot_cold(self) -> bool:
@@ -185,7 +197,9 @@ class LoadProcess:
             # Collect now and never look at these objects again: no long pause of the collector falls into the window.
             gc.collect()
             gc.freeze()
-            self._observations["loop_lag_idle_us_p50"] = idle_lag_us_p50()
+            idle_us = idle_lag_us_p50()
+            for observed in self._observations.values():
+                observed["loop_lag_idle_us_p50"] = idle_us
             self._spawn(measure_lag, self._record_lag)
             self._spawn(self._watch_failures)
         self.prepared.set()
@@ -194,7 +208,7 @@ class LoadProcess:
         keys = [self.settings.key_of_probe(self.index * PROBE_CLIENTS + number) for number in range(PROBE_CLIENTS)]
         with ExitStack() as opened:
             clients = [opened.enter_context(self.connect(entry)) for _ in keys]
-            self._observations.update(observe_overlap(clients, keys, self.settings))
+            self._observations[entry.name].update(observe_overlap(clients, keys, self.settings))
 
     def connect(self, entry: System) -> LockClient:
         """A new client of one system. Raises ConnectionError."""
@@ -274,10 +288,10 @@ class LoadProcess:
         if self._closing and not self.in_flight:
             self._drained.set()
 
-    def keep_around(self, row: tuple[int, ...]) -> None:
+    def keep_around(self, system: str, row: tuple[int, ...]) -> None:
         """An operation that is not counted. What ended before the window opened is not kept."""
-        if self._around is not None and monotonic_ns() >= self.window.opens_ns:
-            self._around.record(*row)
+        if self._around and monotonic_ns() >= self.window.opens_ns:
+            self._around[system].record(*row)
 
     def note_answer(self) -> None:
         """The system answered something other than a failure."""
@@ -330,7 +344,7 @@ class LoadProcess:
         machines cannot be compared, and a millisecond between two windows of one length changes no rate.
         """
         settings, does = self.settings, self.settings.workload
-        began_ns = monotonic_ns()
+        began_ns = self._began_ns = monotonic_ns()
         warm_ns = began_ns + round(does.warmup_s * 1e9)
         if settings.climbs(sum(clients.values())):
             if self._node in clients:
@@ -339,8 +353,24 @@ class LoadProcess:
             self._open_window_at(warm_ns)
         if does.open_loop:
             offsets = offsets_ns(does.arrivals, does.rate_per_s, settings.seed)
-            self.schedule = OpenLoop(offsets, Share.by_clients(clients, self._node), began_ns, self.window)
+            self._share = Share.by_clients(clients, self._node)
+            self.schedule = OpenLoop(offsets, self._share, began_ns, self.window)
         self._window_known.set()
+
+    def close_window(self) -> None:
+        """The clients are about to end. A fixed window has an end of its own."""
+        if not self.settings.workload.measure_s:
+            self.window.closes_ns = min(self.window.closes_ns, monotonic_ns())
+
+    def _seal_open_loop(self) -> None:
+        """Say what became of all arrivals, where one system alone has them."""
+        if not isinstance(self.schedule, OpenLoop) or len(self.recorders) != 1:
+            return
+        self._only_recorder().miss(self.schedule.take_unsent())
+        does, window = self.settings.workload, self.window
+        edges_ns = (max(0, window.opens_ns - self._began_ns), window.closes_ns - self._began_ns)
+        offsets = self._share.of_all(offsets_ns(does.arrivals, does.rate_per_s, self.settings.seed))
+        self._arrivals = count_between(offsets, *edges_ns)
 
     def _open_window_at(self, opens_ns: int) -> None:
         measure_s = self.settings.workload.measure_s
@@ -407,8 +437,8 @@ class LoadProcess:
         folder = self.settings.record_into
         if folder is not None:
             (folder / self._rows_file).write_bytes(recorder.packed_rows)
-            if self._around is not None:
-                (folder / self._around_file).write_bytes(self._around.packed_rows)
+            for around in self._around.values():  # of the only system
+                (folder / self._around_file).write_bytes(around.packed_rows)
             if self.climb is not None:
                 (folder / self._climb_file).write_bytes(self.climb.recorder.packed_rows)
 
@@ -440,30 +470,51 @@ class LoadProcess:
             "errors": dict(recorder.errors),
             "aborted": recorder.aborted,
             "unsent": recorder.unsent,
-            "lost_updates": self.lost_updates,
+            "lost_updates": self.lost_updates.total(),
             "climb_requests": 0 if climb is None else acquires(climb.recorder.counts()),
             "lag": {str(edge): count for edge, count in self._lag.counts.items()},
             "cpu_s": self._cpu_s,
             "machine": self._machine,
             "started_at": self._started_at,
-            "observations": dict(self._observations),
+            "observations": next(iter(self._observations.values())),
             "window_ns": [self.window.opens_ns, self.window.closes_ns],
             "rows": self._rows_file,
-            "around": None if self._around is None else self._around_file,
+            "around": self._around_file if self._around else None,
             "climb_rows": None if climb is None else self._climb_file,
             "climb_began_ns": None if climb is None else climb.begins_ns,
         }
 
     def second(self) -> dict[str, Any]:
-        """What a live page shows of this process: its rows since the last call, and what its clients do now."""
+        """What a live page shows of this process: its rows since the last call, and what its clients do now.
+
+        And what it has counted so far, by itself, so that whoever keeps the rows can tell whether all arrived.
+        """
         doing = Counter(member.doing for member in self.members)
         return {
             "rows": {name: recorder.take() for name, recorder in self.recorders.items()},
+            "around": {name: recorder.take() for name, recorder in self._around.items()},
             "waiters": doing[ASKS],
             "holders": doing[HOLDS],
             "at_ns": monotonic_ns(),
             "cpu_ns": process_time_ns(),
             "clock": boot_id(),
+            **self._so_far(),
+        }
+
+    def _so_far(self) -> dict[str, Any]:
+        """Sums since the test began, but for the lag: its buckets become too many to be sent again every second."""
+        lag, self._lag = self._lag, LatencyHistogram()
+        return {
+            "session": self.shown,
+            "stopped": self.stopped,
+            "clients": dict(Counter(member.drives for member in self.members)),
+            "opens_ns": self.window.opens_ns,
+            "closes_ns": self.window.closes_ns,
+            "counted": {name: recorder.since_begin() for name, recorder in self.recorders.items()},
+            "lost_updates": dict(self.lost_updates),
+            "arrivals": self._arrivals,
+            "lag": {str(edge): count for edge, count in lag.counts.items()},
+            "observations": self._observations,
         }
 
     def reset(self) -> None:

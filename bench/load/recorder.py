@@ -6,6 +6,7 @@ took asks them, after the window. The process counts its own rows besides, so th
 """
 
 from collections import Counter, deque
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +29,22 @@ class Recorder:
     def __init__(self, keep_rows: bool, strangers_from: int | None = None, shown: bool = False) -> None:
         self._keep_rows, self._strangers_from, self._shown = keep_rows, strangers_from, shown
         self._untaken: deque[bytes] = deque(maxlen=_SHOWN_AT_MOST)
-        self.reset()
+        self._before = _nothing()
+        self._clear()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget everything, but for rows that somebody will take and the sums since the beginning."""
+        if self._shown:
+            self._forget()
+            self._before = self.since_begin()
+        self._clear()
+
+    def since_begin(self) -> dict[str, Any]:
+        """What was counted, whatever was reset, of a recorder whose rows are shown."""
+        now = {"counts": self.counts(), "errors": self.errors, "aborted": self.aborted, "unsent": self.unsent}
+        return {name: self._before[name] + value for name, value in now.items()}
+
+    def _clear(self) -> None:
         self._packed = bytearray()
         self._rows = 0
         self._forgotten: Counter[str] = Counter()  # of rows that were not kept
@@ -95,6 +108,10 @@ class Recorder:
     def packed_rows(self) -> bytes:
         """Every row since the last reset, if rows are kept."""
         return bytes(self._packed)
+
+
+def _nothing() -> dict[str, Any]:
+    return {"counts": Counter[str](), "errors": Counter[str](), "aborted": 0, "unsent": 0}
 
 
 def add_error(errors: Counter[str], reason: str, count: int = 1) -> None:

@@ -15,15 +15,14 @@ from bench.load.child import locust_command, locust_running
 from bench.load.endpoints import to_environment
 from bench.load.events import write_events
 from bench.load.interference import Interference, interfered
+from bench.load.measured import Surroundings, histograms_of, measured_of
 from bench.load.options import GIVE_UP_S, option_of
-from bench.load.phases import LAG, THINK, WAKE, generator_gaps, phases_of
 from bench.load.result import read_failure, read_jobs, read_result
 from bench.load.rows import Rows, read_rows
 from bench.load.steps import acquires_by_step
 from bench.load.watch import reading_of, watch_variable
 from bench.load.window_view import View, counted_in_window
-from bench.records.histogram import LatencyHistogram
-from bench.records.ladder import knee_clients, steps_to
+from bench.records.ladder import steps_to
 from bench.records.processor_time import used
 from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
@@ -37,7 +36,6 @@ from bench.systems.registry import System, server_sets, system
 if TYPE_CHECKING:
     from bench.jobs.records import Found
 
-_ERRORS_KEPT = 10
 _LOG_LINES = 4
 # Around the measurement: imports, connections (a DynamoDB client costs 0.2 s of CPU), the probe, Locust's own ways.
 _OVERHEAD_S = 30.0
@@ -92,48 +90,22 @@ def run_load(
             f"cannot write into {folder.path}: {refused.strerror}. Free space there, or make it writable"
         ) from refused
     try:
-        histograms, ladder = _histograms(plan, rows, result), _ladder(plan, result["ladder"], climbs)
+        histograms, ladder = histograms_of(plan.workload, rows, result), _ladder(plan, result["ladder"], climbs)
     except ValueError as backwards:
         raise LoadFailed(f"the rows of the load cannot be right: {backwards}") from backwards
-    # What the rows say is held against what the processes counted, phase by phase: see the self-check `counts_agree`.
-    # Gaps lie between two rows, and of the lag there are none.
-    counts = {name: one.total for name, one in histograms.items() if name in (THINK, WAKE, LAG)} | result["counts"]
     before, after = map(reading_of, result["machine"])
-    use = used(before, after, result["cpu_s"], plan.workload.measure_s)
-    return Measured(
-        started_at=result["started_at"],
-        window_s=plan.workload.measure_s,
-        window_ns=tuple(result["window_ns"]),
-        histograms={phase: histogram.encode() for phase, histogram in sorted(histograms.items())},
-        counts=dict(sorted(counts.items())),
-        aborted=result["aborted"],
-        arrivals=result["arrivals"],
-        unsent=result["unsent"],
-        lost_updates=result["lost_updates"],
-        jobs=jobs,
-        ladder=ladder,
-        ladder_recorded=bool(ladder),
-        climb_requests=result["climb_requests"],
-        window_clients=result["window_clients"],
-        knee_clients=knee_clients(ladder),
-        generator_cpu_s=result["cpu_s"],
-        generator_processes=result["processes"],
+    around = Surroundings(
+        source=source,
+        endpoint=endpoint,
         facts_before=facts_before,
         facts_after=facts_after,
-        source=source,
-        locust_requests=result["locust_requests"],
-        machine_cpu_share=use.machine_share,
-        cpu_share_by_processor=use.share_by_processor,
-        cpu_s_by_process=use.cpu_s_by_process,
+        use=used(before, after, result["cpu_s"], plan.workload.measure_s),
         placement=placed.words(bool(pids) or entry.servers is None),
-        window_view=dict(counted.counters),
+        window_view=counted.counters,
         window_view_s=counted.seconds,
-        errors=dict(Counter(result["errors"]).most_common(_ERRORS_KEPT)),
-        self_observations=result["observations"],
-        capabilities={**entry.client_class.capabilities.texts(), "engine": engine_of(endpoint)},
         faults=done.faults,
-        tags=_tags(entry, source, facts_before),
     )
+    return measured_of(plan, result, histograms, around, ladder, jobs)
 
 
 def systems_behind(plan: RunPlan) -> tuple[System, ...]:
@@ -193,11 +165,6 @@ def where(entry: System, supervisor: Supervisor) -> tuple[str, Endpoint]:
         return "none", Endpoint(())
     running = supervisor.running(spec)
     return running.source, running.endpoint
-
-
-def engine_of(endpoint: Endpoint) -> str:
-    """Which of a system's several engines answers; empty where there is only one."""
-    return str(endpoint.options.get("engine", ""))
 
 
 def facts_of(entry: System, endpoint: Endpoint, when: str) -> Facts:
@@ -276,12 +243,6 @@ def _rows(folder: Path, result: Mapping[str, Any]) -> tuple[Rows, Sequence[tuple
     return read_rows([folder / part for part in result["rows"]]), climbs
 
 
-def _histograms(plan: RunPlan, rows: Rows, result: Mapping[str, Any]) -> dict[str, LatencyHistogram]:
-    gap, gaps = generator_gaps(rows, plan.workload.open_loop)
-    lag = LatencyHistogram({int(edge): count for edge, count in result["lag"].items()})
-    return {**phases_of(rows, plan.workload.strangers_from), gap: gaps, LAG: lag}
-
-
 def _ladder(
     plan: RunPlan, steps: Sequence[Mapping[str, Any]], climbs: Sequence[tuple[Rows, int]]
 ) -> tuple[LadderStep, ...]:
@@ -289,12 +250,6 @@ def _ladder(
         return ()
     acquired = acquires_by_step(climbs, round(plan.workload.step_s * 1e9), len(steps))
     return tuple(LadderStep(**step, acquire=one.encode()) for step, one in zip(steps, acquired, strict=True))
-
-
-def _tags(entry: System, source: str, facts: Facts) -> tuple[str, ...]:
-    """The registry's tags. The real DynamoDB, at a URL of the user's own, is no emulator."""
-    real = source == "url" and facts.version == "dynamodb"
-    return tuple(tag for tag in entry.tags if not (real and tag == "emulator"))
 
 
 def _last_lines(log_path: Path) -> str:

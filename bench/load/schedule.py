@@ -82,6 +82,12 @@ class Share(NamedTuple):
         """Is the arrival of this number ours?"""
         return self.first <= number % self.of < self.last
 
+    def of_all(self, offsets: Iterator[int]) -> Iterator[int]:
+        """Of the arrivals of the whole schedule, ours."""
+        if self.last == self.first:
+            return iter(())
+        return (offset for number, offset in enumerate(offsets) if self.owns(number))
+
 
 class OpenLoop:
     """The arrivals of one process, in order, each claimed by the first client that is free.
@@ -95,8 +101,7 @@ class OpenLoop:
     """
 
     def __init__(self, offsets: Iterator[int], share: Share, origin_ns: int, window: Window) -> None:
-        ours = (origin_ns + offset for number, offset in enumerate(offsets) if share.owns(number))
-        self._due_ns: Iterator[int] = ours if share.last > share.first else iter(())
+        self._due_ns: Iterator[int] = (origin_ns + offset for offset in share.of_all(offsets))
         self._window = window
         self._next_ns = next(self._due_ns, NEVER_NS)
         self._unsent = 0

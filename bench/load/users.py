@@ -109,6 +109,11 @@ class LockUser(User):
         self._schedule = process.schedule
 
     @property
+    def drives(self) -> str:
+        """The name of this client's system."""
+        return self._entry.name
+
+    @property
     def doing(self) -> str:
         """What a live page says that this client does."""
         if self._calling:
@@ -154,6 +159,8 @@ class LockUser(User):
             self._calling = False
         except BaseException as cut:
             self._cut_off(cut, counted and started_ns > 0)
+            if due_ns is not None and not started_ns and process.window.counts(due_ns) and not process.sealed:
+                self._recorder.miss(1)  # its arrival came as the test ended
             raise
         finally:
             if counted:
@@ -177,7 +184,7 @@ class LockUser(User):
             NO_TOKEN if not isinstance(answer, Grant) or answer.token is None else answer.token,
         )
         if recorder is None:
-            process.keep_around(row)
+            process.keep_around(self._entry.name, row)
         else:
             recorder.record(*row)
             self._show(recorder, self._acquire_names, answer, answered_ns - intended_ns)
@@ -242,7 +249,7 @@ class LockUser(User):
         self._alarm.wait_until(acquired_ns + self._hold_ns)  # pace: the hold that was asked for
         self._calling = True
         if counters.get(key, 0) != read:
-            self._process.lost_updates += 1
+            self._process.lost_updates[self._entry.name] += 1
         counters[key] = read + 1
 
     def _wait_until(self, due_ns: int) -> None:

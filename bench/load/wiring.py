@@ -45,6 +45,7 @@ def install(events: Events) -> None:
     hooks.init_command_line_parser.add_listener(add_options)
     hooks.init.add_listener(_on_init)
     hooks.test_start.add_listener(_on_test_start)
+    hooks.test_stopping.add_listener(_on_test_stopping)
     hooks.test_stop.add_listener(_on_test_stop)
     hooks.quitting.add_listener(_on_quitting)
 
@@ -84,7 +85,7 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
         web_ui.app.wsgi_app = guarded  # type: ignore[method-assign]
         Form(test, web_ui)
         adapt(web_ui.app)
-        test.forwarder = Forwarder.asked_for()
+        test.forwarder = Forwarder.asked_for(environment)
         if test.forwarder is not None:
             show_locks(web_ui, test.forwarder, options.web_base_path, lambda: test.trouble)
 
@@ -107,6 +108,12 @@ def _on_test_start(environment: Environment, **_: object) -> None:
     if not isinstance(environment.runner, WorkerRunner) and test.side_by_side():
         _log.warning("%s", test.side_by_side())
     test.start_test()
+
+
+def _on_test_stopping(environment: Environment, **_: object) -> None:
+    process = _TESTS[environment].process
+    if process is not None:
+        process.close_window()
 
 
 def _on_test_stop(environment: Environment, **_: object) -> None:

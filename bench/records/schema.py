@@ -27,6 +27,7 @@ from bench.records.workload import Workload
 
 SCHEMA_VERSION = 1
 STRANGERS = "stranger_"  # begins the name of each phase of theirs in `Measured`
+LIVE = "live"  # the mode of a campaign that is a session on the live page
 
 # One row an operation in events.parquet; instants in nanoseconds of CLOCK_MONOTONIC (one clock for all processes of a
 # machine). `acquired_ns` is when the acquire was answered, whatever the answer; `released_ns` is when the release was
@@ -75,7 +76,7 @@ class Campaign(_Record):
     schema_version: int = SCHEMA_VERSION
     campaign_id: str
     created_at: str  # ISO 8601, UTC
-    mode: str  # quick, full, custom
+    mode: str  # quick, full, custom, live
     seed: int
     lockbench_version: str
     git_commit: str  # "unknown" outside a checkout; "-dirty" appended when the tree differs
@@ -188,6 +189,15 @@ class JobsDone(_Record):
     retries: dict[str, int] = Field(default_factory=dict)  # how many jobs had so many
 
 
+class LiveSession(_Record):
+    """What sets a session on the live page apart from a planned run: people changed things while it ran."""
+
+    beside: tuple[str, ...] = ()  # other systems under the same load, by the same load processes
+    clients_changed: bool = False  # the plan has the most that there were
+    processes_lost: int = 0  # load processes whose end was never reported
+    cut_off: bool = False  # only its beginning is kept: there were more operations, or the disk was full
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
@@ -243,6 +253,7 @@ class Measured(_Record):
     window_view_s: float = 0.0
     faults: tuple[Struck, ...] = ()
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
+    live: LiveSession | None = None  # None: a planned run
 
 
 class Severity(StrEnum):

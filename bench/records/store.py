@@ -18,6 +18,7 @@ from bench.records.hazards import HazardCampaign, HazardChecked, HazardHistory, 
 from bench.records.packed_runs import RUNS_FILE, PackedRuns
 from bench.records.schema import (
     AROUND_FILE,
+    LIVE,
     SCHEMA_VERSION,
     Added,
     Campaign,
@@ -338,7 +339,10 @@ class Store:
                 )
 
     def start(self, kind: type[_Folder], campaign: Campaign | HazardCampaign, environment: Environment) -> _Folder:
-        """Make the campaign's folder, write its plan and environment, and point the kind's latest link at it."""
+        """Make the campaign's folder, write its plan and environment, and point the kind's latest link at it.
+
+        Not for a live session, which is asked for by name only.
+        """
         self.require_room(campaign.campaign_id)
         path = self.root / campaign.campaign_id
         with _told(self.root):
@@ -347,7 +351,8 @@ class Store:
             path.mkdir()
         write_once(path / kind.plan_file, campaign)
         write_once(path / "environment.json", environment)
-        self._point_latest(kind.latest, campaign.campaign_id)
+        if campaign.mode != LIVE:
+            self._point_latest(kind.latest, campaign.campaign_id)
         return kind(path)
 
     def _point_latest(self, link: str, campaign_id: str) -> None:

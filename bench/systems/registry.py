@@ -40,6 +40,7 @@ __all__ = (
     "is_server_set",
     "packages_of",
     "server_sets",
+    "sharing_servers",
     "system",
 )
 
@@ -185,6 +186,12 @@ def every_server_set() -> tuple[ServerSpec, ...]:
 def packages_of(names: Iterable[str]) -> tuple[str, ...]:
     """The packages from outside that some systems come from."""
     return tuple(dict.fromkeys(entry.package for entry in map(system, names) if entry.package))
+
+
+def sharing_servers(name: str) -> frozenset[str]:
+    """The systems whose servers are those of one system, itself among them."""
+    own = system(name).server_set
+    return frozenset(entry.name for entry in SYSTEMS.values() if entry.server_set == own) if own else frozenset({name})
 
 
 def is_server_set(name: str) -> bool:

@@ -22,7 +22,7 @@ SUBJECT = {
     "records/environment.py": "names of libraries, not of systems",
     "load/options.py": "what the form of Locust's page shows first",
     "commands/campaigns.py": "what `lockbench live` shows first",
-    "load/runner.py": "the version that DynamoDB's own service tells",
+    "load/measured.py": "the version that DynamoDB's own service tells",
 }
 ALSO_WORDS = {"memory", "null", "faulty"}  # systems whose names are words of other meanings, too
 NAMES = {*SYSTEMS, *PROBES, *(entry.server_set for entry in SYSTEMS.values())}

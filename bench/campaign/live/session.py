@@ -1,36 +1,71 @@
 """Beside Locust's page: what computes the seconds that it shows, and strikes where its buttons say, for as long as the
 page is there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from time import monotonic, monotonic_ns
 
 from bench.campaign.live.console import Console
+from bench.campaign.live.keeper import Keeper
 from bench.campaign.live.servers import Served
 from bench.campaign.live.staging.staging import Staging
 from bench.load.channel import Channel, Message
 from bench.load.live import LiveFailed, live_running
+from bench.records.hazards import FaultWindow
+from bench.servers.interruption import uninterrupted
+from bench.systems.registry import sharing_servers
 
 _MOMENT_S = 1.0
 
 
-def run_live(systems: Sequence[str], port: int, processes: int, served: Served) -> None:
+def run_live(systems: Sequence[str], port: int, processes: int, served: Served, keeper: Keeper | None = None) -> None:
     """Serve the page until Ctrl-C or SIGTERM, which end it as an exception here. Raises LiveFailed.
 
-    No process of Locust is left afterwards, no holder, and no fault.
+    No process of Locust is left afterwards, no holder, and no fault; and what was received of a test is kept.
     """
-    with (
-        Staging(served.lab, served.staged) as staging,
-        live_running(systems, port, processes, served.surroundings()) as (process, channel),
-    ):
-        attend(channel, staging)
+    with ExitStack() as ending:
+        # In a thread of its own, which no signal interrupts in the middle of a message. It reads until Locust is gone.
+        thread = ThreadPoolExecutor(1, "attending")
+        ending.callback(_joined, thread)
+        staging = ending.enter_context(Staging(served.lab, served.staged, _noted_by(keeper)))
+        running = live_running(systems, port, processes, served.surroundings())
+        process, channel = ending.enter_context(running)
+        thread.submit(attend, channel, staging, keeper).result()
         exit_code = process.wait()
     if exit_code != 0:
         raise LiveFailed(f"Locust ended with exit code {exit_code}; the reason stands above")
 
 
-def attend(channel: Channel, staging: Staging | None = None) -> None:
-    """Do what the page asks for, and tell it a moment every second. Returns when the page is gone."""
-    session = _Session(channel, staging or Staging(None, {}))
+def _joined(thread: ThreadPoolExecutor) -> None:
+    with uninterrupted("keeping what the test has shown"):
+        thread.shutdown()
+
+
+def _noted_by(keeper: Keeper | None) -> Callable[[str, FaultWindow], None]:
+    """A fault strikes whatever lives on the servers, or waits for the holder, of one system."""
+
+    def note(name: str, window: FaultWindow) -> None:
+        if keeper is not None:
+            keeper.add_fault(window, sharing_servers(name))
+
+    return note
+
+
+def attend(channel: Channel, staging: Staging | None = None, keeper: Keeper | None = None) -> None:
+    """Do what the page asks for, and tell it a moment every second. When the page is gone: keep what there is to keep,
+    close the channel, and return.
+    """
+    stages = staging or Staging(None, {})
+    with ExitStack() as ending:
+        ending.callback(channel.close)
+        if keeper is not None:
+            keeper.serve(channel, stages.wait_stopped)
+            ending.callback(keeper.close)
+        _attend(channel, _Session(channel, stages, keeper))
+
+
+def _attend(channel: Channel, session: "_Session") -> None:
     while True:
         if channel.readable(session.due_in_s):
             message = channel.receive()
@@ -43,8 +78,8 @@ def attend(channel: Channel, staging: Staging | None = None) -> None:
 class _Session:
     """One page: the tests that run in it, one after the other, and its holders."""
 
-    def __init__(self, channel: Channel, staging: Staging) -> None:
-        self._channel, self._staging = channel, staging
+    def __init__(self, channel: Channel, staging: Staging, keeper: Keeper | None) -> None:
+        self._channel, self._staging, self._keeper = channel, staging, keeper
         self._console: Console | None = None
         self._runs = False  # a test
         self._were_active = False  # the holders, when they were told of last: their end is told too
@@ -72,6 +107,8 @@ class _Session:
             if self._runs:
                 self._tell_moment()
             self._runs = False
+        if self._keeper is not None:
+            self._keeper.take(message)
 
     def tell_when_due(self) -> None:
         due_in_s = self.due_in_s
@@ -85,8 +122,12 @@ class _Session:
         self._next_s = monotonic() + _MOMENT_S
 
     def _tell_moment(self) -> None:
-        if self._console is not None:
-            self._channel.send("moment", self._console.moment(monotonic()))
+        if self._console is None:
+            return
+        moment = self._console.moment(monotonic())
+        self._channel.send("moment", moment)
+        if self._keeper is not None:
+            self._keeper.show(moment)
 
     @property
     def _at_s(self) -> float | None:

@@ -94,6 +94,12 @@ class Staging:
         for act in self._acts.values():
             act.does.stop()
 
+    def wait_stopped(self) -> None:
+        """After `stop`: until every fault is over and was reported."""
+        for act in list(self._acts.values()):
+            if act.does.stopping:
+                act.does.wait_stopped()
+
     def report(self) -> dict[str, Any]:
         """What the page shows of every system that has holders, or a scenario."""
         return {act.system: act.does.report() for act in self._acts.values()}
