@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bench import __version__
-from bench.commands import calibrate, campaigns, conformance, hazards, reports, servers, show
+from bench.commands import calibrate, campaigns, conformance, hazards, reports, servers, show, simulate
 from bench.commands.endings import end_in_order
 from bench.commands.streams import mend_streams
 from bench.errors import LockbenchError
@@ -27,6 +27,7 @@ app = typer.Typer(
 servers.register(app)
 campaigns.register(app)
 hazards.register(app)
+simulate.register(app)
 conformance.register(app)
 calibrate.register(app)
 reports.register(app)

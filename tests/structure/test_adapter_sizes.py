@@ -39,3 +39,13 @@ def test_adapter_sizes(capsys: pytest.CaptureFixture[str]) -> None:
         print("\nlines of code per adapter: " + ", ".join(f"{name} {lines}" for name, lines in sizes.items()))
     # The planted faults of `faulty` are its subject; it is not an adapter that anyone reads to learn a lock.
     assert not {name: lines for name, lines in sizes.items() if lines > LINES_MAX and name != "faulty"}
+
+
+MODEL_LINES_MAX = 1_000  # of the simulator's model: without the player of scenarios, the schedules and the search
+BESIDE_THE_MODEL = {"by_name.py", "play.py", "schedules.py", "search.py"}
+
+
+def test_the_model_is_small_enough_to_be_read() -> None:
+    files = [path for path in sorted((ADAPTERS.parent / "simulator").glob("*.py")) if path.name not in BESIDE_THE_MODEL]
+    assert len(files) > 5
+    assert sum(map(code_lines, files)) <= MODEL_LINES_MAX

@@ -21,19 +21,23 @@ MAY_IMPORT = {
     "load": {"load", "jobs", "systems", "servers", "records"},
     "conformance": {"conformance", "systems", "servers"},
     "hazards": {"hazards", "systems", "servers", "records"},
+    "simulator": {"simulator", "hazards", "systems", "records"},
     "analysis": {"analysis", "records"},
     "report": {"report", "analysis", "records"},
     "campaign": {"campaign", "load", "hazards", "systems", "servers", "records", "analysis"},
     "calibrate": {"calibrate", "campaign", "load", "systems", "servers", "records", "analysis"},
     "commands": {
         *("commands", "calibrate", "campaign", "conformance", "hazards", "load", "systems", "servers", "records"),
-        *("analysis", "report"),
+        *("analysis", "report", "simulator"),
     },
     "cli": {"commands"},
     "__main__": {"cli"},
     "errors": set(),
     "__init__": set(),
 }
+# The simulator plays the lab's scenarios on a model: it takes the scenarios, the rule of the resource and the checker
+# from the lab, and nothing that starts a process or a server.
+OF_THE_LAB = {"scenario", "traits", "checker", "resources"}
 # The same within bench/servers; what lies beside the three is theirs to use, and uses none of them.
 SERVER_ROOMS = {
     "installing": {"installing"},
@@ -75,6 +79,8 @@ def wrong_arrows(path: Path, source: str) -> list[str]:
         allowed = any(module.startswith(name) and room in rooms for name, rooms in ALLOWED_BESIDE.items())
         if inward and not allowed and parts[1] not in MAY_IMPORT[room] | {"errors", "__version__"}:
             found.append(f"{path.relative_to(ROOT)}:{line}: {room} must not import {module}")
+        if room == "simulator" and module.startswith("bench.hazards.") and parts[2] not in OF_THE_LAB:
+            found.append(f"{path.relative_to(ROOT)}:{line}: the simulator must not import {module}")
         if room == "servers" and module.startswith("bench.servers."):
             inner = path.relative_to(BENCH / "servers").parts[0]
             if parts[2] in SERVER_ROOMS and parts[2] not in SERVER_ROOMS.get(inner, SERVER_ROOMS["beside"]):
@@ -107,6 +113,8 @@ def test_arrows_point_one_way() -> None:
         ("report/export.py", "import redis"),
         ("conformance/harness.py", "from tests.processes import running_in"),
         ("hazards/stage.py", "import redis"),
+        ("simulator/play.py", "from bench.hazards.stage import Stage"),
+        ("simulator/play.py", "from bench.report.formats import ms"),
     ],
 )
 def test_a_wrong_arrow_is_seen(place: str, source: str) -> None:
@@ -120,7 +128,7 @@ def test_notebooks_read_and_show_only() -> None:
         cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
         modules = [module for cell in cells for _, module in imports("".join(cell["source"]))]
         rooms = {module.split(".")[1] for module in modules if module.startswith("bench.")}
-        assert rooms <= {"analysis", "report", "records"}, f"{path.name} imports {rooms}"
+        assert rooms <= {"analysis", "report", "records", "simulator"}, f"{path.name} imports {rooms}"
         assert not {module.split(".")[0] for module in modules} & (LOAD_ONLY | CLIENT_LIBRARIES), path.name
         assert all(cell["execution_count"] is None and not cell["outputs"] for cell in cells), f"clear {path.name}"
 

@@ -15,6 +15,8 @@ ALSO_WORDS = {
     "hazards/lab": "kinds of faults: `restart`, `failover`",
     "campaign/live/staging/buttons.py": "a kind of fault: `restart`",
     "hazards/stage.py": "`watchdog`, an argument of a step",
+    "simulator/schedules.py": "kinds of faults: `restart`",
+    "simulator/play.py": "`watchdog`, an argument of a step",
     "analysis/hazards/recovery.py": "`failover`, a parameter of trials",
     "analysis/hazards/claims/consistency.py": "`restart`, a word of a sentence",
 }

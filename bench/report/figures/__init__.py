@@ -21,7 +21,7 @@ from bench.report.figures.contention import (
 from bench.report.figures.crash_recovery import crash_recovery
 from bench.report.figures.drawing import Drawing
 from bench.report.figures.hazard_map import hazard_map
-from bench.report.figures.hazard_timeline import hazard_timeline
+from bench.report.figures.hazard_timeline import hazard_timeline, trial_timeline
 from bench.report.figures.hazard_window import hazard_window
 from bench.report.figures.lock_or_no_lock import lock_or_no_lock
 from bench.report.figures.recovery_timeline import recovery_timeline
@@ -77,6 +77,7 @@ __all__ = [
     "redlock_clock",
     "requests_per_grant",
     "shards",
+    "trial_timeline",
     "wait_by_contenders",
     "wait_by_utilisation",
     "where_hand_off_goes",

@@ -1,6 +1,6 @@
 """One paused holder, instant by instant: who believed what, when, and what became of each write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -12,7 +12,7 @@ from bench.analysis import names
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.meanings import plays, scenarios_in
 from bench.analysis.hazards.rows import TrialRow
-from bench.records.hazards import Belief, Write
+from bench.records.hazards import Belief, HazardPlan, Trial, TrialChecked, Write
 from bench.records.meaning import Role
 from bench.report.figures.drawing import (
     Drawing,
@@ -33,6 +33,9 @@ _PAUSE_TTLS = 8.0 / 5.0  # of the page scenario; the gc-pause trial nearest to i
 _BAR = 0.34
 _HOLDER, _OTHER, _STOPPED = "#0072B2", "#E69F00", "#d9d9d9"
 _ACCEPTED, _REFUSED = "#D55E00", "#222222"
+_NO_CAMPAIGN = HazardPlan(
+    campaign_id="none", run_id="", position=0, scenario="", system="", parameters={}, repetition=1, seed=0
+)
 _NOTHING = "Nothing to draw: no run that counts in this campaign stopped a holder."
 
 
@@ -54,6 +57,19 @@ def hazard_timeline(hazards: HazardEvidence, system: str | None = None) -> Drawi
     """
     rows = _chosen(hazards, system)
     title, caption = _title(rows), _caption(hazards, rows)
+    runs = dict.fromkeys(row.run_id for row in rows)
+    return lab_drawing("hazard_timeline", title, caption, runs, hazards, _figure(rows, title, caption))
+
+
+def trial_timeline(trials: Mapping[str, tuple[Trial, TrialChecked]], title: str, caption: str) -> Drawing:
+    """Draw trials that belong to no campaign, as simulated ones, by the words above each."""
+    rows = [TrialRow(_NO_CAMPAIGN, trial, checked, {}) for trial, checked in trials.values()]
+    figure = _figure(rows, title, caption, list(trials))
+    return Drawing("trial_timeline", title, caption, (), _NO_CAMPAIGN.campaign_id, "none", figure)
+
+
+def _figure(rows: Sequence[TrialRow], title: str, caption: str, headings: Sequence[str] = ()) -> Figure:
+    headings = headings or ["fence on" if row.fence else "fence off" for row in rows]
     with house_style():
         below_in = caption_height_in(caption, _WIDTH_IN) + 0.45
         count = max(1, len(rows))
@@ -72,13 +88,12 @@ def hazard_timeline(hazards: HazardEvidence, system: str | None = None) -> Drawi
                     _PANEL_IN / height_in,
                 )
             )
-            _panel(axes, row, end_s, last=number == count - 1)
+            _panel(axes, row, end_s, headings[number], last=number == count - 1)
         if rows:
             _legend(figure, 1.0 - 0.32 / height_in)
         else:
             figure.text(0.1 / _WIDTH_IN, (below_in + 0.3) / height_in, _NOTHING, fontsize=8.5)
-    runs = dict.fromkeys(row.run_id for row in rows)
-    return lab_drawing("hazard_timeline", title, caption, runs, hazards, figure)
+    return figure
 
 
 def _chosen(hazards: HazardEvidence, system: str | None) -> Sequence[TrialRow]:
@@ -130,10 +145,10 @@ def _clock(row: TrialRow) -> _Clock:
 def _end_s(row: TrialRow) -> float:
     clock = _clock(row)
     ends_ns = [one.until_ns or row.trial.ended_ns for one in row.trial.beliefs]
-    return max(clock.s(instant) for instant in (*ends_ns, *(end for _, end in _pauses(row))))
+    return max((clock.s(instant) for instant in (*ends_ns, *(end for _, end in _pauses(row)))), default=1.0)
 
 
-def _panel(axes: Axes, row: TrialRow, end_s: float, *, last: bool) -> None:
+def _panel(axes: Axes, row: TrialRow, end_s: float, heading: str, *, last: bool) -> None:
     clock, holder = _clock(row), _holder(row)
     asked = [(one.asked_ns, one.actor) for one in row.trial.asks]
     asked = sorted([*asked, *((one.asked_ns, one.actor) for one in row.trial.beliefs)])
@@ -152,6 +167,7 @@ def _panel(axes: Axes, row: TrialRow, end_s: float, *, last: bool) -> None:
             fontsize=7.6,
             color="#333333",
         )
+    _other_faults(axes, row, clock, end_s)
     for ask in row.trial.asks:
         answered = ask.answered_ns or row.trial.ended_ns
         if answered - ask.asked_ns > 0.01 * end_s * 1e9:
@@ -169,11 +185,24 @@ def _panel(axes: Axes, row: TrialRow, end_s: float, *, last: bool) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
-    axes.set_title("fence on" if row.fence else "fence off", fontsize=9, pad=3)
+    axes.set_title(heading, fontsize=9, pad=3)
     if last:
-        axes.set_xlabel("seconds since the holder was granted the lock")
+        axes.set_xlabel("seconds since the holder was granted the lock" if holder else "seconds")
     else:
         axes.tick_params(labelbottom=False)
+
+
+def _other_faults(axes: Axes, row: TrialRow, clock: _Clock, end_s: float) -> None:
+    """A line where each other fault begins, with its name at the foot; those that lie close together share a place."""
+    words: dict[float, list[str]] = {}
+    for fault in (one for one in row.faults if one.kind != "pause"):
+        begins = clock.s(fault.began_ns)
+        axes.axvline(begins, color=MUTED, linewidth=1.0, linestyle="dashed", zorder=1)
+        place = begins if not words or begins - max(words) > 0.3 * end_s else max(words)
+        name = fault.kind.replace("_", " ")
+        words.setdefault(place, []).append(f"{name}: {fault.target}" if fault.target else name)
+    for place, names_there in words.items():
+        axes.text(place, -0.6, f" {', '.join(names_there)}", va="bottom", fontsize=7.0, color=MUTED, zorder=5)
 
 
 def _belief(axes: Axes, belief: Belief, y: float, clock: _Clock, row: TrialRow, *, is_holder: bool) -> None:
