@@ -93,7 +93,7 @@ def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) ->
             window.wait_for(f"{_TIMELINES}.includes('late writes refused 1')")
             assert told(page, "redis")["counts"]["stale_accepted"] == 1
             picture = Path(os.environ.get("LOCKBENCH_PICTURE", tmp_path / "live.png"))  # docs/live.png is made so
-            window.screenshot(picture, 1280, 2000)
+            window.screenshot(picture, 1280)
             assert picture.read_bytes().startswith(b"\x89PNG")
             page.stop()
             page.until(lambda: not told(page, "redis")["running"])

@@ -45,9 +45,11 @@ class Browser:
         said = self._ask("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in said if entry["level"] == "SEVERE"]
 
-    def screenshot(self, path: Path, width: int, height: int) -> None:
-        """The page as a PNG."""
-        self.resize(width, height)
+    def screenshot(self, path: Path, width: int) -> None:
+        """The whole page as a PNG."""
+        self.resize(width, 800)
+        frame = self.run("return window.outerHeight - window.innerHeight")
+        self.resize(width, self.run("return document.documentElement.scrollHeight") + frame)
         path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
 
     def wait_for(self, condition: str) -> None:
