@@ -45,8 +45,8 @@ def test_a_session_on_real_servers_is_kept_and_reported(tmp_path: Path, monkeypa
         form = {**FORM, "system": "redis", "beside": "etcd", "workload": "contended", "hold_ms": "2"}
         with opened(port, process, within_s=120) as page:
             for _ in range(2):
-                assert page.post("/swarm", {**form, "user_count": "8", "spawn_rate": "8"})["success"] is True
-                page.until(lambda: [one for one in moments(page) if one["at_s"] > 4])
+                assert page.post("/swarm", {**form, "user_count": "8", "spawn_rate": "100"})["success"] is True
+                page.until(lambda: [one for one in moments(page) if one["at_s"] > 5])
                 stop_a_node_of_etcd(page)
                 if not list(Store(tmp_path / "runs").names(CampaignFolder)):
                     page.stop()
