@@ -106,7 +106,7 @@ class Evidence:
         From the campaigns about waiting, where they have it: the hold may be another there. Else those given.
         """
         if self.contention is not None and len(found := with_any_hold(self.contention.cells, contended)) == 1:
-            return found[0], alone(self.contention.cells, contended.system)
+            return found[0], alone(self.contention.cells, contended)
         return contended, single
 
 

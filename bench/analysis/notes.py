@@ -38,6 +38,8 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "knee": ("no knee", "Throughput was still rising; add clients"),
         "littles_law": ("time missing", "Client time is unaccounted for; see log.txt"),
         "warm_servers": ("servers warming up", "Servers were still getting faster; use a full campaign"),
+        "network_delay": ("round trip not as asked", "Round trip differs; the measured one counts"),
+        "network_lines": ("delay lines busy", "Delay lines bound or unsteady; use fewer clients"),
         "steady_state": ("not steady", "Not steady; warm up or measure longer"),
         "live_session": ("live session", "Live session, changed by hand; quote planned runs"),
         "live_clients": ("clients changed", "Clients changed in number; the most is shown"),

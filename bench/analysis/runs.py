@@ -17,6 +17,7 @@ from bench.records.schema import (
     JobsDone,
     LadderStep,
     Measured,
+    NetworkMeasured,
     OverTime,
     RunPlan,
     RunState,
@@ -100,6 +101,7 @@ class RunRow:
     faults: tuple[Struck, ...] = ()
     availability: Mapping[str, float] = field(default_factory=dict)  # see `Checked.availability`
     over_time: OverTime | None = None
+    network: NetworkMeasured | None = None  # None: there was none but what there is
 
     @property
     def void(self) -> bool:
@@ -253,6 +255,7 @@ def _measured_row(
         cpu_s_by_process=measured.cpu_s_by_process,
         placement=measured.placement,
         warmed=measured.warmed,
+        network=measured.network,
     )
 
 
@@ -350,6 +353,8 @@ def _flat(row: RunRow, *, own: bool) -> dict[str, object]:
         "operations": row.operations,
         "outcomes": ", ".join(f"{name} {count}" for name, count in row.outcomes.items()),
     }
+    if row.network is not None:
+        flat["network_rtt_us"] = row.network.rtt_us
     if row.jobs is not None:
         flat |= row.jobs.model_dump(exclude={"way", "retries"})
     return flat | dict(row.metrics) | dict(row.load_counts)

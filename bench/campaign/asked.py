@@ -127,6 +127,7 @@ def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
         most = f"{CLIENTS_PER_PROCESS_AT_MOST:,} for each load process"
         yield "clients", f"{workload.clients:,} are more than {most}: ask for more of these with processes"
     yield from _misplaced_fault(workload, entry)
+    yield from _misplaced_network(workload, entry)
     for name, why in (*crowd_misfits(workload, workload.clients, workload.processes), *misfits(workload, entry)):
         yield _BY_FIELD[name].option, why
 
@@ -142,3 +143,12 @@ def _misplaced_fault(workload: Workload, entry: System) -> Iterator[tuple[str, s
     if ends_s >= workload.measure_s:
         ends, window = (duration_text(value, "s") for value in (ends_s, workload.measure_s))
         yield "fault-after", f"the fault ends {ends} after the window opens, which is {window} long"
+
+
+def _misplaced_network(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
+    if not workload.has_network:
+        return
+    if entry.servers is None:
+        yield "network", f"{entry.name} has no servers, so there is no network before them"
+    if workload.has_fault:
+        yield "network", "a fault is measured without a network of its own"

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from bench.analysis.runs import WHICH_MEMBER
 from bench.analysis.selfchecks import check_run
 from bench.campaign.faults.striking import Striking
+from bench.campaign.networks import network_of, refuse_own_servers
 from bench.campaign.readiness import Readiness, prepare_servers, readiness
 from bench.campaign.runs import Runs
 from bench.campaign.same_experiment import refuse_other_facts
@@ -47,6 +48,7 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
     def servers(self, plans: Sequence[RunPlan]) -> Iterator[None]:
         self._specs = _sets_of(plan for plan in plans if not plan.workload.has_fault)
         self._lab_specs = _sets_of(plan for plan in plans if plan.workload.has_fault)
+        refuse_own_servers(plans, self.supervisor)
         require_servers(self.supervisor.home, self._lab_specs)
         with ExitStack() as up:
             up.enter_context(servers_up(self.supervisor, self._specs, self._keep_servers, self.progress))
@@ -90,16 +92,19 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         if plan.workload.has_fault:
             return self._measure_with_fault(plan, run)
         ready = self._ready.of(plan)
-        before = server_view(plan.system, self.supervisor)
-        measured = run_load(
-            plan,
-            run,
-            self.supervisor,
-            placement=ready.placement,
-            view=lambda: server_view(plan.system, self.supervisor),
-        )
-        view = gained(before, server_view(plan.system, self.supervisor))
-        return measured.model_copy(update={"server_view": view, "warmed": ready.warmed})
+        with network_of(plan, self.supervisor) as network:
+            before = server_view(plan.system, self.supervisor)
+            measured = run_load(
+                plan,
+                run,
+                self.supervisor,
+                placement=ready.placement,
+                view=lambda: server_view(plan.system, self.supervisor),
+                lines=network.lines if network else None,
+            )
+            view = gained(before, server_view(plan.system, self.supervisor))
+            found = network.measured(measured) if network else None
+        return measured.model_copy(update={"server_view": view, "warmed": ready.warmed, "network": found})
 
     def _measure_with_fault(self, plan: RunPlan, run: RunFolder) -> Measured:
         """What the servers count of themselves is not asked: some of them begin anew, others cannot answer."""

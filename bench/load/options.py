@@ -24,6 +24,7 @@ from bench.load.bounds import (
     whole,
 )
 from bench.records.ladder import steps_to
+from bench.records.network import network_name
 from bench.records.workload import (
     AUTO,
     BY_LOCK,
@@ -263,7 +264,7 @@ def reader_of(one: Parameter) -> Callable[[Any], Any]:
     if one.choices:
         return _one_of(one.choices)
     if one.kind is str:
-        return _wait
+        return network_name if one.field == "network" else _wait
     return whole(int(one.low), int(one.high)) if one.kind is int else number(one.low, one.high)
 
 

@@ -2,19 +2,17 @@
 
 import os
 import platform
-import socket
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from bench.records.processors import memory_limit_bytes, processor_limit, usable_processors
+from bench.records.round_trip import echoing, on, round_trips_us
 from bench.records.schema import Environment
 
 LIBRARIES = (
@@ -103,35 +101,10 @@ def _loopback_bursts_us() -> tuple[float, ...]:
 
 
 def _burst_us(on_one_processor: bool) -> Sequence[float]:
-    allowed = os.sched_getaffinity(0)  # of this thread, as is what is set below
+    allowed = os.sched_getaffinity(0)
     processors = {min(allowed)} if on_one_processor else allowed
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        echo = threading.Thread(target=_echo, args=(listener, processors), daemon=True)
-        echo.start()
-        os.sched_setaffinity(0, processors)
-        try:
-            with socket.create_connection(listener.getsockname(), timeout=5) as client:
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                samples = []
-                for _ in range(_RTT_ROUNDS):
-                    started = time.perf_counter_ns()
-                    client.sendall(b"x")
-                    client.recv(1)
-                    samples.append((time.perf_counter_ns() - started) / 1_000)
-        finally:
-            os.sched_setaffinity(0, allowed)
-        echo.join(timeout=5)
-    return samples
-
-
-def _echo(listener: socket.socket, processors: set[int]) -> None:
-    os.sched_setaffinity(0, processors)
-    peer, _ = listener.accept()
-    # Who asks may be interrupted in the middle of a burst: there is nobody left to answer then.
-    with peer, suppress(ConnectionError):
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while received := peer.recv(1):
-            peer.sendall(received)
+    with echoing(processors) as address, on(processors):
+        return round_trips_us(address, _RTT_ROUNDS, _RTT_ROUNDS)
 
 
 def _first_line(path: str) -> str:

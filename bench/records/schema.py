@@ -19,6 +19,7 @@ Schema history. 1: first version.
 """
 
 from enum import StrEnum
+from statistics import median
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -198,6 +199,53 @@ class LiveSession(_Record):
     cut_off: bool = False  # only its beginning is kept: there were more operations, or the disk was full
 
 
+class RoundTrips(_Record):
+    """Round trips of the probe (bench/records/round_trip.py): quartiles in µs, and how many there were."""
+
+    us_p25: float
+    us_p50: float
+    us_p75: float
+    samples: int
+
+
+class NetworkMeasured(_Record):
+    """The network that a run had between clients and servers, as it was measured, beside what was asked for.
+
+    Round trips are whole ones, loopback and line included: what a client waits for. `before` and `after` the load have
+    one for each line. What the lines themselves did is of the time of the load.
+    """
+
+    asked: str  # as in `Workload.network`
+    placement: str  # of the lines: on which processors, or "not pinned"
+    added_us_asked: float  # by the delay alone, at the median: half of the jitter is in it
+    direct: RoundTrips  # the same probe without a line
+    undelayed: RoundTrips  # through the lines, with no delay: the rest is what a line itself costs
+    before: tuple[RoundTrips, ...]
+    after: tuple[RoundTrips, ...]
+    messages: int
+    messages_per_s: float
+    messages_per_s_at_most: float  # one by one, of a whole processor: what the line is full at
+    busy_share: float  # of a processor
+    late_us_p50_alone: float | None  # how late messages went on while only the probe was there; None: none was held
+    late_us_p50: float | None  # the same while the load was there
+    late_us_p99: float | None
+
+    @property
+    def rtt_us(self) -> float:
+        """The round trip that the run had: the median over its lines, before and after."""
+        return median(one.us_p50 for one in (*self.before, *self.after))
+
+    @property
+    def overhead_us(self) -> float:
+        """What a line costs by itself."""
+        return self.undelayed.us_p50 - self.direct.us_p50
+
+    @property
+    def error_us(self) -> float:
+        """Of the round trip that was added, over what was asked for."""
+        return self.rtt_us - self.direct.us_p50 - self.added_us_asked
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
@@ -252,6 +300,7 @@ class Measured(_Record):
     window_view: dict[str, float] = Field(default_factory=dict)
     window_view_s: float = 0.0
     faults: tuple[Struck, ...] = ()
+    network: NetworkMeasured | None = None  # between clients and servers, where one was asked for
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
     live: LiveSession | None = None  # None: a planned run
 

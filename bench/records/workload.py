@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bench.records.durations import duration_text
+from bench.records.network import NO_NETWORK, network_name
 
 WORKLOADS = ("uncontended", "contended", "saturation", "rate", "hot-cold", "contended-rate", "update", "consume")
 UNCONTENDED, CONTENDED, SATURATION, RATE, HOT_COLD, CONTENDED_RATE, UPDATE, CONSUME = WORKLOADS
@@ -247,6 +248,11 @@ class Workload(Behaviour):
         Field(ge=0, le=86_400, description="How long servers stay stopped, or are dead before they are started again"),
         Parameter("fault-length", "2", "for {}", unit="s", of=(CONTENDED, CONTENDED_RATE), planned_from=0.1),
     ] = 1.0
+    network: Annotated[
+        str,
+        Field(description="Round trip between clients and servers: none, rtt=0.5ms, zone, region, wan"),
+        Parameter("network", "rtt=0.5ms", "network {}"),
+    ] = NO_NETWORK
     # What a table calls it where its parameters are not those of the campaign's mode: the user's own name for it, or
     # what was changed. Such runs are never pooled with the mode's own, nor shown in the same column.
     label: Annotated[str, Field(max_length=_LABEL_CHARACTERS_AT_MOST)] = ""
@@ -258,6 +264,11 @@ class Workload(Behaviour):
             raise ValueError(f"{label!r} is the name of a workload")
         return label
 
+    @field_validator("network")
+    @classmethod
+    def _is_a_network(cls, network: str) -> str:
+        return network_name(network)
+
     @property
     def meeting_clients(self) -> int:
         """How many clients there are besides the strangers."""
@@ -267,6 +278,11 @@ class Workload(Behaviour):
     def has_fault(self) -> bool:
         """Is something broken within the window? Then its servers are the lab's."""
         return self.fault != NO_FAULT
+
+    @property
+    def has_network(self) -> bool:
+        """Do its clients reach the servers over delay lines?"""
+        return self.network != NO_NETWORK
 
     @property
     def title(self) -> str:
@@ -301,6 +317,7 @@ _ADDED = (
     *_OF_A_JOB,
     "strangers",
     "pool",
+    "network",
 )
 
 

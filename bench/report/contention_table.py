@@ -78,7 +78,7 @@ def _times(metric: str) -> Callable[[CellRow], Text]:
 
 
 def _by_uncontended(row: CellRow) -> Text:
-    single = alone(row.row.cells.values(), row.cell.system)
+    single = alone(row.row.cells.values(), row.cell)
     if single is None:
         return Text(NOTHING, measured=None)
     ratio = amplification(row.cell, single)

@@ -19,6 +19,7 @@ from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
 from bench.report.figures import Drawing, contention_drawings, hazard_drawings, load_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
+from bench.report.round_trips_table import round_trips_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
 from bench.report.writers.html import html_page
 from bench.report.writers.markdown import markdown
@@ -31,7 +32,8 @@ PAGE = "comparison.html"  # what a reader opens first
 def export(
     campaign: CampaignFolder | Path, target: Path, root: Path | None = None, hazards: HazardFolder | None = None
 ) -> list[Path]:
-    """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure.
+    """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure; of
+    runs over several networks also round_trips.csv.
 
     Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures;
     with campaigns about waiting beside it also contention.{md,html}, contention_{cells,runs}.csv, their figures.
@@ -84,6 +86,8 @@ def _tables(
         "curves.csv": (curves_csv(evidence), measured),
         "runs.csv": (runs_csv(evidence), measured),
     }
+    if over_networks := round_trips_csv(evidence):
+        texts["round_trips.csv"] = (over_networks, measured)
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}
 
 

@@ -220,10 +220,27 @@ def test_one_cell_under_two_words_is_measured_once() -> None:
     assert [run.run_id for run in plan_runs("c", MEMORY, found, QUICK, 1, 1)] == ["memory-contended-01"]
 
 
+def test_a_network_is_for_servers_and_without_a_fault() -> None:
+    found = by_options(["uncontended"], {"network": "none,zone,rtt=0.50ms"}, [system("redis")], QUICK)
+    cells = [one for asked in found for one in asked.cells_on(system("redis"), QUICK)]
+    assert [(one.network, one.title) for one in cells] == [
+        ("none", "uncontended"),
+        ("zone", "uncontended, network zone"),
+        ("rtt=0.5ms", "uncontended, network rtt=0.5ms"),
+    ]
+    with pytest.raises(BadWorkload, match="--network: memory has no servers"):
+        by_options(["uncontended"], {"network": "zone"}, MEMORY, QUICK)
+    broken = {"network": "zone", "fault": "holder-killed", "keys": "1"}
+    with pytest.raises(BadWorkload, match="--network: a fault is measured without a network"):
+        by_options(["contended"], broken, [system("redis")], QUICK)
+    with pytest.raises(BadWorkload, match="--network: 'near' is no network"):
+        by_options(["contended"], {"network": "near"}, [system("redis")], QUICK)
+
+
 def test_long_names_make_short_folders() -> None:
     everything = {one.option: one.example_text for one in BY_OPTION.values() if "contended" in one.of}
     redis = [system("redis")]  # it can have a fault, on one key
-    own = {"wait": "poll-20ms", "clients": "5,6", "keys": "1", "strangers": "2", "pool": "2"}
+    own = {"wait": "poll-20ms", "clients": "5,6", "keys": "1", "strangers": "2", "pool": "2", "network": "none"}
     found = by_options(["contended"], everything | own, redis, QUICK)
     ids = [run.run_id for run in plan_runs("c", redis, found, QUICK, 1, 1)]
     assert len(set(ids)) == 2

@@ -17,6 +17,7 @@ WORKLOADS_OF = {
     "availability": (CONTENDED_RATE,),
     "contention": (UNCONTENDED, CONTENDED, CONTENDED_RATE),
     "jobs": JOBS,
+    "network": (UNCONTENDED,),
     "strangers": (CONTENDED,),
 }
 
@@ -52,6 +53,15 @@ def loaded_s(mode: Mode, name: str = "contention") -> float:
 def test_the_contention_sweeps_keep_to_their_time() -> None:
     assert loaded_s(QUICK) < 4 * 60
     assert loaded_s(REFERENCE) < 22 * 60
+
+
+def test_the_sweep_of_networks_keeps_to_its_time_and_has_enough_of_them() -> None:
+    assert loaded_s(QUICK, "network") < 2 * 60  # of at most six minutes: the rest is starting and probing
+    path = plan_of_the_bench("network", "quick")
+    assert path is not None
+    networks = {one.changes["network"] for one in read_workload_file(path, QUICK).cells}
+    assert len(networks) >= 5
+    assert "none" not in networks
 
 
 def test_the_sweep_of_jobs_keeps_to_its_time_and_has_every_way() -> None:

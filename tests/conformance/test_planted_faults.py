@@ -74,7 +74,7 @@ PLANTED: dict[str, tuple[str, ...]] = {
     "no-facts": ("facts_come_from_the_server",),
 }
 # Disturbances of known size for the recorder and the measures of contention, not violations of the contract.
-FOR_THE_RECORDER = {"latency", "stall", "herd", "slow-hand-off"}
+FOR_THE_RECORDER = {"latency", "stall", "herd", "slow-hand-off", "extra-round-trip"}
 FAULTY = SYSTEMS["faulty"]
 
 

@@ -192,7 +192,7 @@ def test_round_trips_of_a_hand_off_are_those_of_the_way_to_wait(
     sweeps: Evidence, system: str, wait: str, trips: int, pauses: bool
 ) -> None:
     cell = next(c for c in sweeps.cells if (c.system, c.workload.label) == (system, f"strategies, {wait}"))
-    parts = hand_off_parts(cell, alone(sweeps.cells, system), sweeps.environment)
+    parts = hand_off_parts(cell, alone(sweeps.cells, cell), sweeps.environment)
     assert not isinstance(parts, Absent)
     assert parts.network_us == pytest.approx(trips * sweeps.environment.loopback_rtt_us_p50)
     assert parts.pauses is pauses

@@ -79,7 +79,13 @@ def test_no_page_shows_the_name_of_a_check(reference: Evidence) -> None:
 def test_every_check_has_its_words() -> None:
     source = "".join(
         (project_root() / "bench" / "analysis" / name).read_text()
-        for name in ("selfchecks.py", "load_checks.py", "processor_checks.py", "live_checks.py")
+        for name in (
+            "selfchecks.py",
+            "load_checks.py",
+            "processor_checks.py",
+            "live_checks.py",
+            "network/checks.py",
+        )
     )
     used = {name for name in CHECKS if f'"{name}",' in source}
     assert used == set(CHECKS)

@@ -96,7 +96,7 @@ def judge_by_contention(claim: Claim, cells: Sequence[Cell]) -> tuple[Judgement,
 
 def amplification(claim: Claim, found: Sequence[Sweep], cells: Sequence[Cell]) -> Judgement | None:
     """C32: the 99th percentile is 10 to 100 times that of a client alone, for 2 to 64 contenders on one key."""
-    single = alone(cells, found[0].system)
+    single = alone(cells, next(iter(found[0].cells.values())))
     counts = {clients for sweep in found for clients in sweep.cells}
     if single is None or len(counts) < 2:
         return None  # the claim is about several numbers of clients

@@ -68,10 +68,11 @@ def usual(lines: Series) -> Series:
     return {key: line for key, line in lines.items() if best[key[0]] == key[1]}
 
 
-def alone(cells: Iterable[Cell], system: str) -> Cell | None:
-    """The cell of a single client without contention, under whatever name."""
+def alone(cells: Iterable[Cell], like: Cell) -> Cell | None:
+    """The cell of a single client of the same system, over the same network, without contention; of whatever name."""
+    wanted = (like.system, like.workload.network, UNCONTENDED, 1)
     return next(
-        (c for c in cells if c.system == system and c.workload.name == UNCONTENDED and c.workload.clients == 1), None
+        (c for c in cells if (c.system, c.workload.network, c.workload.name, c.workload.clients) == wanted), None
     )
 
 

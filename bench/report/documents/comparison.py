@@ -10,6 +10,8 @@ from bench.report import (
     costs,
     curve_table,
     jobs_table,
+    networks_table,
+    round_trips_table,
     strangers_table,
     workloads_table,
 )
@@ -49,6 +51,8 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         *of_the_mode,
         *inserted,
         *workloads_table.blocks(comparison),
+        *round_trips_table.blocks(comparison),
+        *networks_table.blocks(comparison),
         *jobs_table.blocks(comparison),
         *contention_table.blocks(comparison),
         *strangers_table.blocks(comparison),
@@ -77,7 +81,11 @@ def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
     comparison = build_comparison(evidence)
     numbers = () if comparison.only_own else tuple(_numbers(comparison))
     every = workloads_table.blocks(comparison) if comparison.has_own or not numbers else ()
-    special = (*jobs_table.blocks(comparison), *strangers_table.blocks(comparison))
+    special = (
+        *round_trips_table.blocks(comparison),
+        *jobs_table.blocks(comparison),
+        *strangers_table.blocks(comparison),
+    )
     return (*numbers, *every, *special, *_notes(comparison))
 
 

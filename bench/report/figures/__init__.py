@@ -26,10 +26,16 @@ from bench.report.figures.hazard_window import hazard_window
 from bench.report.figures.lock_or_no_lock import lock_or_no_lock
 from bench.report.figures.recovery_timeline import recovery_timeline
 from bench.report.figures.redlock_clock import redlock_clock
+from bench.report.figures.round_trips import round_trips
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
-WHERE_MEASURED = (*CONTENTION, lock_or_no_lock, recovery_timeline)  # left out where a campaign has no run of it
+WHERE_MEASURED = (
+    *CONTENTION,
+    round_trips,
+    lock_or_no_lock,
+    recovery_timeline,
+)  # left out where a campaign has no run of it
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
@@ -76,6 +82,7 @@ __all__ = [
     "recovery_timeline",
     "redlock_clock",
     "requests_per_grant",
+    "round_trips",
     "shards",
     "trial_timeline",
     "wait_by_contenders",

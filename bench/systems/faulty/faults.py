@@ -58,6 +58,7 @@ FAULTS: Mapping[str, str] = {
     "closed-stays-connected": "a closed client leaves its connection open",
     "close-twice-fails": "the second close raises",
     "no-facts": "the server's facts are empty",
+    "extra-round-trip": "an acquire asks something else first, and waits for the answer",
     "latency": "every acquire is late by a draw from a known distribution",
     "stall": "at one acquire of all clients together the service stands still for a second",
 }

@@ -91,6 +91,8 @@ class FaultyLock(MemoryLock):
     def _ask(self, key: str, owner: str, ttl_ms: int) -> Grant | Refusal:
         kept_ms = ttl_ms // 2 if self._has("early-expiry") else _YEAR_MS if self._has("never-expires") else ttl_ms
         try:
+            if self._has("extra-round-trip"):
+                self._carry(lambda: None)
             answer = self._carry(lambda: super(FaultyLock, self)._ask(key, owner, kept_ms))
         except NoReplyError:
             if self._has("undo-by-name"):

@@ -60,7 +60,7 @@ def where_hand_off_goes(evidence: Evidence) -> Drawing:
 
 
 def _parts(evidence: Evidence, cell: Cell) -> HandOffParts | Absent:
-    return hand_off_parts(cell, alone(evidence.cells, cell.system), evidence.environment)
+    return hand_off_parts(cell, alone(evidence.cells, cell), evidence.environment)
 
 
 def _bar(row: _Row) -> Bar:

@@ -1,0 +1,109 @@
+"""Round trips counted by the clock: how much longer an operation takes for each µs that a round trip is longer.
+
+The slope of the median latency over the measured round trip is the number of round trips that follow one another,
+whatever the machine; all that does not depend on the network is in the intercept. Theil and Sen's estimate: the median
+of the slopes between all pairs of runs over different networks. Its interval is Sen's (JASA 63, 1968), from the ranks
+of Kendall's test, and needs no assumption about the noise: a run that something else disturbed moves it little.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bench.analysis.runs import RunRow
+from bench.records.workload import UNCONTENDED, Workload
+
+OPERATIONS = ("acquire", "release")
+NETWORKS_NEEDED = 3
+AGREES_WITHIN = 0.15  # round trips
+_Z = 1.959964  # of 95 %
+_ALIKE_WITHOUT = {"network", "label", "warmup_s", "measure_s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """Sequential round trips with their 95 % interval, and the latency that is left where there is no network."""
+
+    round_trips: float
+    low: float
+    high: float
+    fixed_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One operation of one system over several networks."""
+
+    system: str
+    operation: str  # of `OPERATIONS`
+    slope: Slope
+    declared: int | None  # by the adapter; None: not recorded
+    runs: tuple[RunRow, ...]
+
+    @property
+    def agrees(self) -> bool | None:
+        """Does the clock count what the adapter declares? None: it declares nothing."""
+        return None if self.declared is None else abs(self.slope.round_trips - self.declared) <= AGREES_WITHIN
+
+    def points(self) -> Sequence[tuple[float, float]]:
+        """Measured round trip and median latency of each run, in µs, by the round trip."""
+        return points(self.runs, self.operation)
+
+
+def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
+    """Every operation of every system whose lone client was measured over enough networks, in the order of the rows."""
+    groups: dict[tuple[object, ...], list[RunRow]] = {}
+    for row in rows:
+        if _tells(row):
+            groups.setdefault((row.system, row.setting, _rest(row.workload)), []).append(row)
+    found = []
+    for runs in groups.values():
+        for operation in OPERATIONS:
+            slope = theil_sen([(*point, run.workload.network) for run, point in _pairs(runs, operation)])
+            if slope is not None:
+                declared = runs[0].capabilities.get(f"{operation}_round_trips")
+                number = None if declared is None else int(declared)
+                found.append(Counted(runs[0].system, operation, slope, number, tuple(runs)))
+    return tuple(found)
+
+
+def points(runs: Iterable[RunRow], operation: str) -> Sequence[tuple[float, float]]:
+    """Measured round trip and median latency of those runs that have both, in µs, by the round trip."""
+    return sorted(point for _, point in _pairs(runs, operation))
+
+
+def theil_sen(measured: Sequence[tuple[float, float, str]]) -> Slope | None:
+    """From round trip, latency (both in µs) and network of each run. None: over too few networks to tell."""
+    networks: Mapping[str, int] = {name: sum(one[2] == name for one in measured) for _, _, name in measured}
+    if len(networks) < NETWORKS_NEEDED:
+        return None
+    slopes = sorted(
+        (y2 - y1) / (x2 - x1) for (x1, y1, a), (x2, y2, b) in combinations(measured, 2) if a != b and x1 != x2
+    )
+    slope = statistics.median(slopes)
+    ties = sum(count * (count - 1) * (2 * count + 5) for count in networks.values())
+    runs = len(measured)
+    variance = (runs * (runs - 1) * (2 * runs + 5) - ties) / 18.0  # of Kendall's S, with ties in x
+    out = math.floor((len(slopes) - _Z * math.sqrt(variance)) / 2.0)  # so many slopes lie outside at each end
+    low, high = (slopes[out], slopes[-1 - out]) if out >= 0 else (slopes[0], slopes[-1])
+    fixed_us = statistics.median(y - slope * x for x, y, _ in measured)
+    return Slope(slope, low, high, fixed_us)
+
+
+def _tells(row: RunRow) -> bool:
+    return row.network is not None and not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
+
+
+def _rest(workload: Workload) -> str:
+    return repr(workload.model_dump(exclude=_ALIKE_WITHOUT))
+
+
+def _pairs(runs: Iterable[RunRow], operation: str) -> Sequence[tuple[RunRow, tuple[float, float]]]:
+    found = []
+    for run in runs:
+        latency_us = run.metrics.get(f"{operation}_us_p50")
+        if run.network is not None and latency_us is not None:
+            found.append((run, (run.network.rtt_us, latency_us)))
+    return found

@@ -1,0 +1,144 @@
+"""The network of a run: delay lines between its clients and its servers, measured before and after the load.
+
+What is asked for is never believed. The lines are opened without a delay, which shows what they cost; then with the
+delay, less what was too much at a first trial; and what the probe finds through every line from then on is recorded.
+"""
+
+import statistics
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from bench.errors import LockbenchError
+from bench.load.runner import systems_behind, where
+from bench.records.network import Network, read_network
+from bench.records.processor_time import LINES
+from bench.records.round_trip import echoing, on, round_trips_us
+from bench.records.schema import Measured, NetworkMeasured, RoundTrips, RunPlan
+from bench.servers.network.counts import Counts
+from bench.servers.network.lines import Lines, LinesFailed, open_lines
+from bench.servers.running.pinning import NOT_PINNED, numbers, pin, place
+from bench.servers.running.supervisor import Supervisor
+
+_LEAST, _MOST, _WITHIN_S = 10, 400, 0.15  # samples of one burst, and how long it goes on where these are slow
+_BURSTS = 3
+_TRIM_US_AT_MOST = 100.0  # each way; more is no line's own
+_US_PER_MS = 1_000.0
+
+
+class OwnNetwork(LockbenchError):
+    """The servers are the user's own, and have a network already."""
+
+
+class Emulated:
+    """The lines of one run, and what was measured through them. `network_of` makes it."""
+
+    def __init__(
+        self, asked: Network, lines: Lines, echo: tuple[str, int], client: Collection[int], beside: bool = True
+    ) -> None:
+        """`client` are the processors from which the probe asks; `beside` has the lines on them too.
+
+        A client that is alone waits while the lines work: beside it they wake at once. Others need its processor.
+        """
+        self.lines = lines
+        self._placement = numbers(client) if beside else NOT_PINNED
+        if beside:
+            pin([lines.pid], client)
+        self._asked, self._echo, self._client = asked, echo, client
+        self._wanted_us = (asked.rtt_ms + asked.jitter_ms / 2.0) * _US_PER_MS
+        self.direct = self._quickest(echo)
+        lines.divert(echo)
+        idle = lines.hold(0.0, 0.0)
+        self.undelayed = summary([one for us in self._through_all_us() for one in us])
+        self.per_s_at_most = _messages_per_cpu_s(idle, lines.counts())
+        self._hold()
+        self._before = [summary(us) for us in self._through_all_us()]
+        self._alone = lines.counts()
+        self._began = lines.divert(None)
+
+    def measured(self, load: Measured) -> NetworkMeasured:
+        """What it was, asked when the load has ended. Raises LinesFailed."""
+        ended = self.lines.counts()
+        self.lines.divert(self._echo)
+        after = [summary(us) for us in self._through_all_us()]
+        busy_share = load.cpu_s_by_process.get(LINES, 0.0) / load.window_s
+        return NetworkMeasured(
+            asked=self._asked.name,
+            placement=self._placement,
+            added_us_asked=self._wanted_us,
+            direct=self.direct,
+            undelayed=self.undelayed,
+            before=tuple(self._before),
+            after=tuple(after),
+            messages=ended.messages - self._began.messages,
+            messages_per_s=round(busy_share * _messages_per_cpu_s(self._began, ended), 1),
+            messages_per_s_at_most=round(self.per_s_at_most, 1),
+            busy_share=round(busy_share, 4),
+            late_us_p50_alone=self._alone.late_us_p50,
+            late_us_p50=ended.late_us_p50,
+            late_us_p99=ended.late_us_p99,
+        )
+
+    def _hold(self) -> None:
+        """Half of the round trip each way, less what a trial had too much: the line's own work, and its waking."""
+        each_us = self._asked.rtt_ms * _US_PER_MS / 2.0
+        if not each_us:
+            return
+        self.lines.hold(each_us, each_us)
+        trial = self._quickest(next(iter(self.lines.places.values())))
+        trim_us = (trial.us_p50 - self.direct.us_p50 - self._wanted_us) / 2.0
+        each_us -= min(max(0.0, trim_us), _TRIM_US_AT_MOST)
+        self.lines.hold(each_us, each_us)
+
+    def _quickest(self, address: tuple[str, int]) -> RoundTrips:
+        """Of a few bursts, as of loopback: whatever else the machine does only makes one slower."""
+        return min((summary(self._burst_us(address)) for _ in range(_BURSTS)), key=lambda one: one.us_p50)
+
+    def _through_all_us(self) -> Sequence[Sequence[float]]:
+        """The round trips through each line."""
+        return [self._burst_us(place) for place in self.lines.places.values()]
+
+    def _burst_us(self, address: tuple[str, int]) -> Sequence[float]:
+        try:
+            with on(self._client):
+                return round_trips_us(address, _LEAST, _MOST, _WITHIN_S)
+        except OSError as silent:
+            raise LinesFailed(f"no round trip could be measured: {silent}") from silent
+
+
+@contextmanager
+def network_of(plan: RunPlan, supervisor: Supervisor) -> Iterator[Emulated | None]:
+    """Have the network that a run asks for between its clients and its servers; None where it asks for none.
+
+    Raises LinesFailed, and NotRunning when the servers are not up.
+    """
+    asked = read_network(plan.workload.network)
+    if asked is None:
+        yield None
+        return
+    targets = [address for entry in systems_behind(plan) for address in where(entry, supervisor)[1].addresses]
+    jitter_us = asked.jitter_ms * _US_PER_MS / 2.0
+    places = place(True, 1)
+    with (
+        open_lines(targets, jitter_us, asked.reset_after_s, plan.seed) as lines,
+        echoing(places.servers) as echo,
+    ):
+        yield Emulated(asked, lines, echo, places.generator, plan.workload.clients == 1)
+
+
+def refuse_own_servers(plans: Iterable[RunPlan], supervisor: Supervisor) -> None:
+    """Raise OwnNetwork where a run with a network is to be on servers that the user named."""
+    entries = {entry.name: entry for plan in plans if plan.workload.has_network for entry in systems_behind(plan)}
+    for entry in entries.values():
+        if entry.servers is not None and supervisor.source(entry.servers) == "url":
+            raise OwnNetwork(f"the servers of {entry.name} are your own, and have a network: leave out --network")
+
+
+def summary(samples_us: Sequence[float]) -> RoundTrips:
+    """Quartiles of at least two round trips."""
+    low, middle, high = statistics.quantiles(samples_us, n=4, method="inclusive")
+    return RoundTrips(us_p25=round(low, 1), us_p50=round(middle, 1), us_p75=round(high, 1), samples=len(samples_us))
+
+
+def _messages_per_cpu_s(before: Counts, after: Counts) -> float:
+    """What a whole processor would carry at this cost."""
+    return (after.messages - before.messages) / max(1.0, after.cpu_ns - before.cpu_ns) * 1e9

@@ -1,0 +1,82 @@
+"""Latency by round trip, one line a system: how steep it is says how many round trips follow one another."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from bench.analysis import names
+from bench.analysis.evidence import Evidence
+from bench.analysis.network.slopes import OPERATIONS, Counted, counted
+from bench.report.figures.contention.marks import SMALL, WIDTH_IN, labels, nothing
+from bench.report.figures.drawing import (
+    Drawing,
+    canvas,
+    caption_height_in,
+    load_drawing,
+    machine_words,
+    write_caption,
+    write_title,
+)
+from bench.report.style import house_style, look
+
+NAME = "round_trips"
+_TITLE = "Latency by round trip: the slope counts the round trips"
+_PANEL_IN, _LEFT_IN, _NAMES_IN, _TOP_IN, _SCALE_IN = 2.7, 0.6, 1.05, 0.55, 0.5
+_US_PER_MS = 1_000.0
+
+
+def round_trips(evidence: Evidence) -> Drawing:
+    """Median acquire and release over the measured round trip; the lines are the slopes of the table."""
+    found = evidence.once(_counted)
+    if not found:
+        return nothing(evidence, NAME, _TITLE, "one client over several networks")
+    caption = (
+        "One client without contention. Each point: the median of one run over the round trip that was measured "
+        "through its delay lines. Lines: Theil and Sen's slope, written beside the system: its sequential round trips. "
+        f"{machine_words(evidence)}"
+    )
+    with house_style():
+        below_in = caption_height_in(caption, WIDTH_IN) + _SCALE_IN
+        figure = canvas(WIDTH_IN, below_in + _PANEL_IN + _TOP_IN)
+        write_caption(figure, caption)
+        write_title(figure, _TITLE)
+        for place, operation in enumerate(OPERATIONS):
+            _panel(figure, place, operation, [one for one in found if one.operation == operation], below_in)
+    runs = dict.fromkeys(run.run_id for one in found for run in one.runs)
+    return load_drawing(NAME, _TITLE, caption, runs, evidence, figure)
+
+
+def _counted(evidence: Evidence) -> tuple[Counted, ...]:
+    return counted(evidence.rows)
+
+
+def _panel(figure: Figure, place: int, operation: str, found: Sequence[Counted], below_in: float) -> None:
+    width_in, height_in = (float(size) for size in figure.get_size_inches())
+    panel_in = (width_in - 2 * (_LEFT_IN + _NAMES_IN)) / 2
+    left_in = _LEFT_IN + place * (panel_in + _NAMES_IN + _LEFT_IN)
+    axes = figure.add_axes((left_in / width_in, below_in / height_in, panel_in / width_in, _PANEL_IN / height_in))
+    ends = []
+    for one in found:
+        own = look(one.system)
+        xs, ys = zip(*one.points(), strict=True)
+        axes.plot(
+            [x / _US_PER_MS for x in xs],
+            [y / _US_PER_MS for y in ys],
+            color=own.colour,
+            linestyle="none",
+            marker=own.marker,
+            markersize=4.5,
+            markerfacecolor=own.face,
+        )
+        ends_us = (0.0, xs[-1])
+        line_ms = [(one.slope.fixed_us + one.slope.round_trips * x) / _US_PER_MS for x in ends_us]
+        axes.plot([x / _US_PER_MS for x in ends_us], line_ms, color=own.colour, linestyle=own.line, linewidth=1.4)
+        ends.append(
+            (xs[-1] / _US_PER_MS, line_ms[-1], f"{names.title(one.system)} {one.slope.round_trips:.2f}", own.colour)
+        )
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(operation, fontsize=7.8, pad=4)
+    axes.set_xlabel("measured round trip, ms", fontsize=SMALL)
+    axes.set_ylabel(f"median {operation}, ms", fontsize=SMALL)
+    labels(axes, ends)

@@ -1,0 +1,117 @@
+"""A campaign over networks: its slopes beside what adapters declare, its lines, figure and CSV; nowhere else."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.analysis.evidence import Evidence
+from bench.records.schema import Checked
+from bench.report import networks_table, round_trips_table
+from bench.report.comparison import build_comparison
+from bench.report.documents.comparison import comparison_document, numbers_blocks
+from bench.report.export import export
+from bench.report.figures import load_drawings
+from bench.report.figures.round_trips import round_trips
+from bench.report.model import Block, Table
+from bench.report.writers.markdown import markdown
+from bench.report.writers.terminal import terminal
+from tests import campaigns
+from tests.analysis.network.made_up import network
+
+RTTS_MS = (0.0, 0.5, 1.0, 2.0, 5.0)
+TRIPS = {"redis": 1, "etcd": 2}  # both declare one
+
+
+def campaign(root: Path, void: str = "") -> Evidence:
+    made = []
+    for plan in campaigns.plans(tuple(TRIPS), ("uncontended",), 1):
+        for rtt_ms in RTTS_MS:
+            changes = {"network": f"rtt={rtt_ms:g}ms", "label": f"apart, network rtt={rtt_ms:g}ms"}
+            workload = plan.workload.model_copy(update=changes)
+            made.append(plan.model_copy(update={"run_id": f"{plan.system}-{rtt_ms:g}", "workload": workload}))
+    folder = campaigns.start(root, made)
+    for plan in made:
+        rtt_us = float(plan.workload.network.removeprefix("rtt=").removesuffix("ms")) * 1_000.0 + 60.0
+        shape = campaigns.SHAPES[plan.system]
+        latency = campaigns.Shape(
+            300.0, 0.0001, 500.0, shape.nodes, shape.version, shape.durability,
+            {**shape.capabilities, "release_round_trips": "1"},
+        )  # fmt: skip
+        record = campaigns.measured(plan, latency, operations=400, generator_cpu_s=0.04)
+        moved = campaigns.histogram(300.0 + TRIPS[plan.system] * rtt_us, 0.0001, 400, campaigns.random.Random(1))
+        released = campaigns.histogram(200.0 + rtt_us, 0.0001, 400, campaigns.random.Random(1))
+        histograms = {"acquire/acquired": moved.encode(), "release/released": released.encode()}
+        run = folder.start_run(plan)
+        run.write(record.model_copy(update={"histograms": histograms, "network": network(rtt_us)}))
+        broken = bool(void) and plan.run_id.startswith(void)
+        run.write(Checked(checks=(campaigns.check("network_lines", passed=not broken, void=broken),)))
+    return Evidence.load(folder)
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    return campaign(tmp_path_factory.mktemp("networks"))
+
+
+def lines(blocks: tuple[Block, ...]) -> list[dict[str, str]]:
+    table = blocks[-1]
+    assert isinstance(table, Table)
+    return [{column.header: column.text(row).words for column in table.columns} for row in table.rows]
+
+
+def test_the_table_counts_round_trips_beside_those_declared(evidence: Evidence) -> None:
+    found = lines(round_trips_table.blocks(build_comparison(evidence)))
+    assert [(one["Operation"], one["Round trips"].split()[0], one["Declared"], one["Agrees"]) for one in found] == [
+        ("acquire", "1.00", "1", "yes"),
+        ("release", "1.00", "1", "yes"),
+        ("acquire", "2.00", "1", "no"),
+        ("release", "1.00", "1", "yes"),
+    ]
+    assert {one["Runs"] for one in found} == {"5"}
+    assert found[0]["Measured round trips"] == "0.060 to 5.1"
+
+
+def test_each_network_has_a_line_of_what_its_lines_did(evidence: Evidence) -> None:
+    found = lines(networks_table.blocks(build_comparison(evidence)))
+    assert [one["Network"] for one in found] == [f"rtt={rtt_ms + 0.06:g}ms" for rtt_ms in RTTS_MS]
+    assert {one["Overhead"] for one in found} == {"45"}
+    assert {one["Busiest line"] for one in found} == {"7%"}
+
+
+def test_figure_pages_and_csv_have_them(evidence: Evidence, tmp_path: Path) -> None:
+    drawing = round_trips(evidence)
+    assert len(drawing.runs) == 2 * len(RTTS_MS)
+    assert drawing.name in {one.name for one in load_drawings(evidence)}
+    page = markdown(comparison_document(evidence))
+    assert round_trips_table.TITLE in page
+    assert networks_table.TITLE in page
+    assert "include no network but the one that a workload names." in page
+    console = Console(record=True, width=120, file=io.StringIO())
+    console.print(terminal(numbers_blocks(evidence)))
+    assert round_trips_table.TITLE in console.export_text()
+    rows = list(csv.DictReader(io.StringIO(round_trips_table.round_trips_csv(evidence))))
+    assert [row["agrees"] for row in rows] == ["True", "True", "False", "True"]
+    assert float(rows[2]["round_trips"]) == pytest.approx(2.0, abs=0.02)
+
+
+def test_void_runs_do_not_count(tmp_path: Path) -> None:
+    found = round_trips_table.blocks(build_comparison(campaign(tmp_path, void="etcd")))
+    assert len(lines(found)) == 2
+
+
+def test_campaigns_without_a_network_have_neither(tmp_path: Path) -> None:
+    folder = campaigns.start(tmp_path, campaigns.plans(("redis",), ("uncontended",), 1))
+    for plan in folder.campaign.runs:
+        run = folder.start_run(plan)
+        run.write(campaigns.measured(plan, campaigns.SHAPES["redis"]))
+        run.write(Checked(checks=()))
+    plain = Evidence.load(folder)
+    comparison = build_comparison(plain)
+    assert not round_trips_table.blocks(comparison)
+    assert not networks_table.blocks(comparison)
+    assert not round_trips_table.round_trips_csv(plain)
+    assert "round_trips.csv" not in {path.name for path in export(folder, tmp_path / "review")}
+    assert "round_trips" not in {one.name for one in load_drawings(plain)}
