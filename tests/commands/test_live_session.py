@@ -61,6 +61,15 @@ def strike(window: Browser, seconds: float) -> None:
     press(window, "[data-press=pause]")
 
 
+def strike_for_a_minute(page: Page, system: str, what: str) -> None:
+    """Press a button as the page's own script does, and wait until the fault is in force."""
+    token = page.get("/locks").partition('const TOKEN = "')[2].partition('"')[0]
+    own = {"Host": page.address.removeprefix("http://"), "Origin": page.address, "X-Lockbench-Token": token}
+    asked = json.dumps({"system": system, "what": what, "seconds": 60})
+    assert page.ask("POST", "/locks/press", {**own, "Content-Type": "application/json"}, asked).status == 202
+    page.until(lambda: (told(page, system) or {}).get("fault_ends_in_s"))
+
+
 @pytest.mark.servers
 @pytest.mark.timeout(300)  # it starts every server
 def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) -> None:
@@ -108,14 +117,7 @@ def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) ->
 def test_whatever_ends_it_nothing_stays_paused_or_running(tmp_path: Path, number: signal.Signals) -> None:
     """In the middle of a pause of a holder, and of a stop of a server."""
     with live(tmp_path, "-s", "redis", "-s", "etcd") as (page, process):
-        token = page.get("/locks").partition('const TOKEN = "')[2].partition('"')[0]
-        headers = {"Host": page.address.removeprefix("http://"), "Origin": page.address, "X-Lockbench-Token": token}
-        for system, what in (("redis", "pause"), ("etcd", "stop-leader")):
-            asked = json.dumps({"system": system, "what": what, "seconds": 60})
-            assert (
-                page.ask("POST", "/locks/press", {**headers, "Content-Type": "application/json"}, asked).status == 202
-            )
-        for system in ("redis", "etcd"):
-            page.until(lambda system=system: (told(page, system) or {}).get("fault_ends_in_s"))
+        strike_for_a_minute(page, "redis", "pause")
+        strike_for_a_minute(page, "etcd", "stop-leader")
         process.send_signal(number)
         process.wait(60)
