@@ -127,7 +127,7 @@ class Stage:
             self._staging.append(str(failure))
         finally:
             # What actors say while the last faults are taken back is of no trial any more.
-            messages = {name: self._cast.actor(name).take_messages() for name in self._cast.names}
+            messages = {name: self._cast.actor(name).heard for name in self._cast.names}
             ended_ns = now_ns()
             with ExitStack() as every:  # each is ended, also after another would not; the last to strike comes first
                 for still in self._open:

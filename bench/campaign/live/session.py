@@ -62,6 +62,7 @@ def attend(channel: Channel, staging: Staging | None = None, keeper: Keeper | No
         if keeper is not None:
             keeper.serve(channel, stages.wait_stopped)
             ending.callback(keeper.close)
+        ending.callback(stages.stop)  # also where Locust is gone without a word: its faults are over, and kept
         _attend(channel, _Session(channel, stages, keeper))
 
 

@@ -1,5 +1,7 @@
 """The live page's holders on real servers: every button does what it says, ends by itself, and leaves all as it was."""
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from bench.campaign.live.staging.actors import Actors
 from bench.campaign.live.staging.buttons import BUTTONS, buttons_of
 from bench.campaign.live.staging.staging import Staging
 from bench.errors import LockbenchError
@@ -85,7 +88,7 @@ def test_a_paused_holder_writes_late_and_only_a_fence_refuses_it(page: Page) -> 
         ("zookeeper", ["restart-server"]),
         ("redlock", ["stop-node", "step-server-clock"]),
         ("postgres-row", ["step-server-clock"]),
-        ("dynamodb", ["delay"]),
+        ("dynamodb", ["delay", "restart-server"]),
     ],
 )
 def test_each_fault_is_in_force_and_over_and_grants_go_on(page: Page, system: str, buttons: list[str]) -> None:
@@ -147,6 +150,40 @@ def test_a_scenario_is_shown_while_it_is_played(page: Page, fence: bool) -> None
     assert told["counts"]["stale_refused" if fence else "stale_accepted"] == 1
     assert [kind for kind, *_ in told["faults"]] == ["pause"]
     assert told["said"][-1] == "over"
+
+
+def test_a_scenario_that_is_broken_off_tells_its_fault(page: Page) -> None:
+    page.press("redis", "play", scenario="page-scenario")
+    page.until("redis", lambda told: told["faults"])
+    page.press("redis", "stop")
+    told = page.until("redis", lambda told: not told["running"])
+    assert [(kind, ended is None) for kind, _, _, ended, _ in told["faults"]] == [("pause", False)]
+    assert [(system, one.kind, one.ended_ns is None) for system, one in page.faults] == [("redis", "pause", False)]
+
+
+def test_a_holder_that_dies_by_itself_believes_nothing_and_is_replaced(page: Page) -> None:
+    page.press("redis", "start")
+    page.count("redis", "grants", 2)
+    act = page.staging._acts["redis"].does
+    assert isinstance(act, Actors)
+    page.until("redis", lambda told: any(one[0] == "A" and one[2] is None for one in told["beliefs"]))
+    assert act._cast is not None
+    os.kill(act._cast.actor("A").pid, signal.SIGKILL)
+    beliefs = page.count("redis", "grants", 12)["beliefs"]
+    page.until(
+        "redis", lambda told: sum(one[0] == "A" for one in told["beliefs"]) > sum(one[0] == "A" for one in beliefs)
+    )
+    assert "double_holds" not in page.staging.report()["redis"]["counts"]
+
+
+def test_who_comes_back_is_struck(page: Page) -> None:
+    """Both are killed, and a pause waits for somebody who holds."""
+    for what in ("kill", "kill"):
+        page.press("redis", what)
+        page.until("redis", lambda told: told["said"] and "refused" not in told["said"][-1])
+    page.until("redis", lambda _: len(page.faults) == 2)
+    page.press("redis", "pause", 0.5)
+    page.until("redis", lambda _: [one.kind for _, one in page.faults] == ["kill", "kill", "pause"])
 
 
 def test_nothing_is_done_to_servers_of_others(lab: Lab) -> None:

@@ -84,8 +84,12 @@ class Act(ABC):
         """In the act's own thread, from begin to end. Raises LockbenchError, OSError, ValueError, Interrupted."""
 
     def _run(self) -> None:
+        began = False
         try:
             self._place.after()
+            if self._stopping.is_set():
+                raise Interrupted
+            began = True
             self._act()
         except Interrupted:
             self._say("stopped")
@@ -93,7 +97,8 @@ class Act(ABC):
             self._say(str(failed))
         finally:
             self._stopping.set()
-            self._mend_servers()
+            if began:
+                self._mend_servers()
 
     def _mend_servers(self) -> None:
         """Servers as they were, whatever went wrong half-way."""

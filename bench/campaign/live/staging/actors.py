@@ -36,6 +36,7 @@ _HOLD_S = 0.4
 _WAITS_MS = 4_000  # of one acquire; then it asks again
 _PAUSE_AFTER_FAILURE_S = 0.2
 _BACK_AFTER_S = 3.0  # somebody who was killed
+_LOOK_FOR_HOLDER_EVERY_S = 0.02
 _HOLDER_WITHIN_S = 10.0  # so long a button waits for somebody to hold
 _ANSWER_WITHIN_S = 600.0  # an actor that is stopped answers when it goes on
 _DRIVERS_END_WITHIN_S = 5.0
@@ -65,11 +66,12 @@ class Actors(Act):
         self._heard = Heard(self._ttl_ms)
         self._hearing = threading.Lock()
         self._asked: queue.SimpleQueue[Press | str] = queue.SimpleQueue()
-        self._turn = threading.Condition()  # who has it may ask an actor for something, or strike
+        self._turn = threading.Lock()  # who has it may ask an actor for something, or strike
         self._holding = ""  # who holds, and has not written yet
         self._fenced: dict[str, bool] = {}  # was the fence on when a turn began?
         self._gone: dict[str, float] = {}  # who was killed or has failed, and when it comes back
         self._struck: _Struck | None = None
+        self._pending: tuple[Press, float] | None = None  # what waits for a holder, and for how long
         self._cast: Cast | None = None
         self._drivers: dict[str, threading.Thread] = {}
         super().__init__(place, fence)
@@ -96,6 +98,7 @@ class Actors(Act):
             heard = self._heard.report(now_ns(), [] if struck is None else [struck.window])
         left_s = None if struck is None else round(max(0.0, struck.until_s - time.monotonic()), 1)
         about = {"actors": list(NAMES), "scenario": None, "ttl_ms": self._ttl_ms, "fault_ends_in_s": left_s}
+        about["ended_ago_s"] = 0.0
         return {**heard, **about}
 
     # -- the act's own thread --------------------------------------------------------------------------------------
@@ -113,9 +116,11 @@ class Actors(Act):
                         self._serve(self._cast)
                     finally:
                         self._stopping.set()
-                        self._put_right()
-                        for driver in self._drivers.values():  # nobody asks an actor for anything any more
-                            driver.join(_DRIVERS_END_WITHIN_S)
+                        try:
+                            self._put_right()
+                        finally:
+                            for driver in self._drivers.values():  # nobody asks an actor for anything any more
+                                driver.join(_DRIVERS_END_WITHIN_S)
             finally:
                 with self._hearing:
                     self._hear()
@@ -129,22 +134,36 @@ class Actors(Act):
                 asked = self._asked.get(timeout=self._next_s())
             except queue.Empty:
                 self._do_what_is_due()
-                continue
-            if asked == _END:
-                self._put_right()
-            elif isinstance(asked, Press) and self._struck is not None:
-                self._say(f"{BUTTONS[asked.button].title}: refused, since another fault is in force")
-            elif isinstance(asked, Press):
-                scene = Scene(cast, self._place.servers, _KEY, values, {}, {})
-                try:
-                    self._strike(asked, BUTTONS[asked.button], scene)
-                except (LockbenchError, OSError, ValueError) as failed:
-                    self._say(f"{BUTTONS[asked.button].title}: {failed}")
-                    self._mend(cast)
+            else:
+                if asked == _END:
+                    self._put_right()
+                elif isinstance(asked, Press) and (self._struck is not None or self._pending is not None):
+                    self._say(f"{BUTTONS[asked.button].title}: refused, since another fault is in force")
+                elif isinstance(asked, Press):
+                    self._pending = asked, time.monotonic() + _HOLDER_WITHIN_S
+            if self._pending is not None:
+                self._try_to_strike(*self._pending, Scene(cast, self._place.servers, _KEY, values, {}, {}))
 
     def _next_s(self) -> float | None:
         due_s = [*self._gone.values(), *([] if self._struck is None else [self._struck.until_s])]
+        if self._pending is not None:
+            due_s.append(time.monotonic() + _LOOK_FOR_HOLDER_EVERY_S)
         return max(0.0, min(due_s) - time.monotonic()) if due_s else None
+
+    def _try_to_strike(self, press: Press, until_s: float, scene: Scene) -> None:
+        """What waits for a holder is tried again, until an instant: meanwhile others come back, or all end."""
+        title = BUTTONS[press.button].title
+        try:
+            struck = self._strike(press, BUTTONS[press.button], scene)
+        except (LockbenchError, OSError, ValueError) as failed:
+            self._pending = None
+            self._say(f"{title}: {failed}")
+            self._mend(scene.cast)
+            return
+        if struck or time.monotonic() >= until_s:
+            self._pending = None
+        if not struck and self._pending is None:
+            self._say(f"{title}: nobody holds the lock")
 
     def _do_what_is_due(self) -> None:
         now_s = time.monotonic()
@@ -159,15 +178,16 @@ class Actors(Act):
         assert self._cast is not None
         with self._hearing:
             self._hear()  # those who are gone, before they are replaced
-            self._cast.replace(*names)
         for name in names:
             self._gone.pop(name, None)
-        self._begin(*names)
+        self._begin(*names, anew=True)
 
-    def _begin(self, *names: str) -> None:
+    def _begin(self, *names: str, anew: bool = False) -> None:
         """Give actors a session each, and let them take their turns."""
         assert self._cast is not None
         try:
+            if anew:
+                self._cast.replace(*names)
             self._cast.open({"ttl_ms": self._ttl_ms}, *names)
         except ActorFailed as failed:  # its servers are down, say: once more later
             self._say(str(failed))
@@ -178,17 +198,17 @@ class Actors(Act):
             self._drivers[name] = driver
             driver.start()
 
-    def _strike(self, press: Press, button: Button, scene: Scene) -> None:
-        arguments = arguments_of(button, press.amount)
+    def _strike(self, press: Press, button: Button, scene: Scene) -> bool:
+        """False where a holder is to be struck, and nobody holds."""
+        arguments = arguments_of(button, press.amount, self._place.servers.spec)
         if button.of_servers:
             target = struck_by(button, self._place.servers.spec)
             in_force = FAULTS[button.fault](scene, target, arguments)
         else:
             with self._turn:  # nobody writes or releases meanwhile
-                self._turn.wait_for(lambda: self._can_be_struck or self._stopping.is_set(), _HOLDER_WITHIN_S)
+                if not self._can_be_struck:
+                    return False
                 target, self._holding = self._holding, ""
-                if not target or self._stopping.is_set():
-                    raise LockbenchError("nobody holds the lock")
                 in_force = FAULTS[button.fault](scene, target, arguments)
                 if button.fault == "kill":
                     self._gone[target] = time.monotonic() + _BACK_AFTER_S
@@ -209,6 +229,7 @@ class Actors(Act):
             self._over(window)
         else:
             self._struck = _Struck(button, in_force, time.monotonic() + press.seconds, window)
+        return True
 
     @property
     def _can_be_struck(self) -> bool:
@@ -218,12 +239,15 @@ class Actors(Act):
     def _put_right(self) -> None:
         """End the fault that is in force, if any."""
         struck, self._struck = self._struck, None
-        if struck is None or (self._closing and struck.button.of_servers):
+        if struck is None:
             return
         assert struck.in_force.over is not None
         ended_ns = None
         try:
-            ended_ns = struck.in_force.over()
+            if not (self._closing and struck.button.of_servers):  # else they are about to be killed
+                ended_ns = struck.in_force.over()
+        except Interrupted:  # over, and nobody is left to confirm it
+            self._say(f"{struck.button.title}: its end was not confirmed")
         except (LockbenchError, OSError, ValueError) as failed:
             self._say(f"{struck.button.title}: {failed}")
             assert self._cast is not None
@@ -257,6 +281,9 @@ class Actors(Act):
             return
         except ActorFailed as gone:
             if name not in self._gone and not self._stopping.is_set():
+                with self._hearing:
+                    self._hear()
+                    self._heard.killed(name, now_ns())
                 self._say(str(gone))
                 self._gone[name] = time.monotonic() + _BACK_AFTER_S
                 self._asked.put(_WAKE)
@@ -275,7 +302,6 @@ class Actors(Act):
         if self._ask(name, "read")["outcome"] == "read":
             with self._turn:
                 self._holding = name
-                self._turn.notify_all()
             self._stopping.wait(_HOLD_S)  # pace: the hold
             with self._turn:
                 if self._holding == name:

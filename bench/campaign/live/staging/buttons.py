@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from bench.hazards.lab.disks import keeps_nothing
 from bench.servers.spec import ServerSpec
 
 
@@ -79,8 +80,10 @@ def struck_by(button: Button, spec: ServerSpec) -> str:
     return button.target if spec.elects else spec.node_names[0]
 
 
-def arguments_of(button: Button, amount: float | None) -> dict[str, float]:
-    """What the fault is told beside its target."""
+def arguments_of(button: Button, amount: float | None, spec: ServerSpec) -> dict[str, Any]:
+    """What the fault gets beside its target."""
+    if button.fault == "restart":  # who keeps everything in memory has no disk to find it on
+        return {"keep_data": not keeps_nothing(spec)}
     return {} if button.amount is None or amount is None else {button.argument: amount}
 
 

@@ -12,6 +12,7 @@ from bench.hazards.checker.writes import stale_writes_of
 from bench.hazards.resources.registry import host_of
 from bench.hazards.scenario import Scenario, load_scenario, scenario_names
 from bench.hazards.stage import Setting, Stage
+from bench.hazards.timeline import now_ns
 from bench.records.hazards import Scalar, Trial
 from bench.records.meaning import Role
 
@@ -67,6 +68,7 @@ class Play(Act):
             "actors": list(self._scenario.actors),
             "scenario": self._scenario.title,
             "ttl_ms": trial.ttl_ms,
+            "ended_ago_s": round((now_ns() - trial.ended_ns) / 1e9, 3) if self._over else 0.0,
             "fault_ends_in_s": None,
         }
 
@@ -83,11 +85,14 @@ class Play(Act):
             backstage = Backstage(entry, servers.endpoint, RESOURCE, resource, log, stop.is_set)
             setting = Setting(self._scenario, entry.default_wait, servers, host, resource, stop)
             with Cast(self._scenario.actors, backstage) as cast:
-                self._stage = Stage(setting, cast, "live", key, values, differ)
-                played = self._stage.play()
-                self._trial, self._over = played.trial, True
+                stage = self._stage = Stage(setting, cast, "live", key, values, differ)
+                try:
+                    played = stage.play()
+                finally:  # also of one that was broken off: its faults are over, and were real
+                    self._trial, self._over = stage.so_far(), True
+                    for window in self._trial.faults:
+                        self._place.on_fault(window)
+        self._trial = played.trial
         for word in played.staging:
             self._say(f"not as staged: {word}")
         self._say("over")
-        for window in played.trial.faults:
-            self._place.on_fault(window)

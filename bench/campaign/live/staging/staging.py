@@ -115,6 +115,8 @@ class Staging:
             if before is not None:
                 before.does.stop()
                 before.does.wait_stopped()
+                if before.does.running:
+                    raise LockbenchError("what was there before has not ended yet: try again")
 
         servers, log = self._lab.servers(entry.servers.name), Path(self._folder.name) / f"{name}.txt"
         does = act(Place(entry, servers, log, partial(self._on_fault, name), after), self._fences.get(name, False))
