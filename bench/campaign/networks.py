@@ -47,7 +47,7 @@ class Emulated:
         self._wanted_us = (asked.rtt_ms + asked.jitter_ms / 2.0) * _US_PER_MS
         self.direct = self._quickest(echo)
         lines.divert(echo)
-        idle = lines.hold(0.0, 0.0)
+        idle = lines.hold(0.0, 0.0, jitters=False)
         self.undelayed = summary([one for us in self._through_all_us() for one in us])
         self.per_s_at_most = _messages_per_cpu_s(idle, lines.counts())
         self._hold()
@@ -81,9 +81,9 @@ class Emulated:
     def _hold(self) -> None:
         """Half of the round trip each way, less what a trial had too much: the line's own work, and its waking."""
         each_us = self._asked.rtt_ms * _US_PER_MS / 2.0
+        self.lines.hold(each_us, each_us)
         if not each_us:
             return
-        self.lines.hold(each_us, each_us)
         trial = self._quickest(next(iter(self.lines.places.values())))
         trim_us = (trial.us_p50 - self.direct.us_p50 - self._wanted_us) / 2.0
         each_us -= min(max(0.0, trim_us), _TRIM_US_AT_MOST)

@@ -70,7 +70,9 @@ def read_network(text: str) -> Network | None:
             raise ValueError(f"{part!r} in {text!r}: add jitter=0.1ms or reset=30s, each once")
         unit, low, high = _FURTHER[option]
         further[option] = _within(value, unit, low, high)
-        name += f"{_JOINS}{option}={_brief(further[option], unit)}"
+    for option, (unit, _, _) in _FURTHER.items():  # in one order, whatever theirs was
+        if further[option]:
+            name += f"{_JOINS}{option}={_brief(further[option], unit)}"
     return Network(name, rtt_ms, further["jitter"], further["reset"])
 
 

@@ -16,7 +16,7 @@ PLAIN = Workload(name="uncontended", clients=1, keys=0)
         (" rtt=0.50 ms", "rtt=0.5ms", (0.5, 0.0, 0.0)),
         ("rtt=0ms", "rtt=0ms", (0.0, 0.0, 0.0)),
         ("rtt=1s", "rtt=1s", (1_000.0, 0.0, 0.0)),
-        ("rtt=2ms+reset=30s+jitter=0.1ms", "rtt=2ms+reset=30s+jitter=0.1ms", (2.0, 0.1, 30.0)),
+        ("rtt=2ms+reset=30s+jitter=0.1ms", "rtt=2ms+jitter=0.1ms+reset=30s", (2.0, 0.1, 30.0)),
         ("zone", "zone", (0.5, 0.0, 0.0)),
         ("region+jitter=500ms", "region+jitter=500ms", (2.0, 500.0, 0.0)),
     ],

@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -48,6 +49,24 @@ def everything(end: socket.socket) -> bytes:
 
 def numbered(count: int) -> bytes:
     return b"".join(b"%07d\n" % number for number in range(count))
+
+
+def test_a_connection_whose_server_ended_first_is_closed_in_the_end() -> None:
+    """The client goes on sending, and is answered by a reset; nothing of the connection stays open in the line."""
+    with listening() as listener, open_lines([listener.getsockname()]) as lines:
+        before = psutil.Process(lines.pid).num_fds()
+        for _ in range(5):
+            with connected(lines, listener) as (client, server):
+                server.close()
+                assert client.recv(1) == b""
+                with suppress(ConnectionError):
+                    for _ in range(50):
+                        client.sendall(b"more")
+                        lines.counts()  # the line has had its turn
+        deadline = time.monotonic() + PATIENT_S
+        while (open_now := psutil.Process(lines.pid).num_fds()) > before:
+            assert time.monotonic() < deadline, (before, open_now)
+            lines.counts()
 
 
 @pytest.mark.parametrize("hold_us", [0.0, 700.0])

@@ -39,6 +39,9 @@ def test_each_direction_has_its_own_hold_and_none_is_negative() -> None:
 
 def test_jitter_is_uniform_and_seeded() -> None:
     one, same, other = (Delay(jitter_us=100.0, seed=seed) for seed in (5, 5, 6))
+    assert one.due_ns(7, True, 0) == 7, "not before the first hold"
+    for delay in (one, same, other):
+        delay.hold(0.0, 0.0)
     drawn = [one.due_ns(0, True, 0) / 1_000 for _ in range(4_000)]
     assert drawn == [same.due_ns(0, True, 0) / 1_000 for _ in range(4_000)]
     assert drawn != [other.due_ns(0, True, 0) / 1_000 for _ in range(4_000)]

@@ -119,23 +119,26 @@ class Keeper:
 
     def _finish(self, session: _Heard) -> None:
         received = session.received
-        received.over.wait(_LAST_REPORTS_S)
-        self._settle()
-        received.seal()
         try:
+            received.over.wait(_LAST_REPORTS_S)
+            self._settle()
+            received.seal()
+            # Before it waits for another session's writing: what comes then is none of this one.
+            after = look(received.systems, self._supervisor_of, "after")
             with self._writing:
-                self._write(session)
+                self._write(session, after)
         except NotKept as why:
             self._say(f"the test was not kept: {why}")
-        except (LockbenchError, OSError) as failure:
+        except Exception as failure:
             self._say(f"the test could not be kept as {session.name}: {failure}")
+            if not isinstance(failure, LockbenchError | OSError):
+                raise  # a mistake of ours: whoever waits for the writing gets it
         finally:
             received.close()
 
-    def _write(self, session: _Heard) -> None:
+    def _write(self, session: _Heard, after: Look) -> None:
         received, name = session.received, session.name
         before = session.before.result()
-        after = look(received.systems, self._supervisor_of, "after")
         whole = Session(received, before, after, tuple(session.faults.values()))
         folder = keep(whole, name, self._store, self._environment)
         seconds = write_seconds(folder, received.seconds())

@@ -1,5 +1,6 @@
 """A live session as a campaign like any other, with a run for each system: rows, counts, facts, faults, and checks."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -68,13 +69,19 @@ def keep(session: Session, name: str, store: Store, environment: Environment) ->
     if window_ns is None or window_s < SHORTEST_S:
         raise NotKept(f"it was shorter than {SHORTEST_S:g} s after its warm-up")
     clients = {one: received.clients_most[one] for one in received.systems if received.has_rows(one)}
+    if received.begin["workload"] in JOBS:
+        raise NotKept("what jobs have done is asked of their table, by `lockbench run jobs` alone")
     plans = live_plans(name, received.begin, clients, max(1, received.processes), window_s)
     if not plans:
         raise NotKept("no operation ended in it")
     campaign = new_campaign(LIVE, received.begin["seed"], plans, pinned=False)
     folder = store.start(CampaignFolder, campaign, environment)
-    for plan in plans:
-        _keep_run(plan, folder.start_run(plan), session, window_ns)
+    try:
+        for plan in plans:
+            _keep_run(plan, folder.start_run(plan), session, window_ns)
+    except BaseException:  # half a campaign is none, and where the disk is full it would keep it so
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
     return folder
 
 

@@ -19,6 +19,7 @@ from bench.records.live_seconds import HEAD, lines_of
 from bench.servers.process import boot_id
 
 ROWS_AT_MOST = 4_000_000  # of all systems, 320 MB: what is kept is checked in memory
+_SILENT_NS = 3_000_000_000  # load processes report every second
 _NEVER_NS = (1 << 63) - 1
 
 
@@ -64,7 +65,10 @@ class Received:
             self._asked.add(second["asked_clients"])
             now = Counter[str]()
             for one in self._last.values():
-                now.update(one["clients"])
+                if (
+                    second["at_ns"] - one["at_ns"] < _SILENT_NS
+                ):  # else it is lost, and its clients may be others' by now
+                    now.update(one["clients"])
             self.clients_most |= now
             if not self.missing:
                 self.over.set()

@@ -151,7 +151,9 @@ class Carrier:
             # The sink is gone, and what it sent before must still arrive: a reset follows it, as late as all else.
             flow.give_up()
             opposite = flow.link.flows[1] if flow.onward else flow.link.flows[0]
-            if not opposite.finished:
+            if opposite.finished:  # nothing is left that could follow
+                self._close(flow.link, reset=True)
+            else:
                 opposite.ended = True
                 self._pass(opposite, End.RESET)
             return

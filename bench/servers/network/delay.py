@@ -13,6 +13,7 @@ class Delay:
     jitter_us: float = 0.0  # each way, uniform from 0 to this
     reset_after_s: float = 0.0  # mean life of a connection, exponential; 0: it is never reset
     seed: int = 0
+    jitters: bool = False  # from the first hold on that has it
     onward_ns: int = 0
     backward_ns: int = 0
     _draw: random.Random = field(init=False)
@@ -20,15 +21,17 @@ class Delay:
     def __post_init__(self) -> None:
         self._draw = random.Random(self.seed)
 
-    def hold(self, onward_us: float, backward_us: float) -> None:
-        """Set how long messages are held from now on, to the server and back. Never less than nothing."""
+    def hold(self, onward_us: float, backward_us: float, jitters: bool = True) -> None:
+        """Set how long messages are held from now on, to the server and back, with the jitter or without. Never less
+        than nothing."""
+        self.jitters = jitters
         self.onward_ns = max(0, round(onward_us * _NS_PER_US))
         self.backward_ns = max(0, round(backward_us * _NS_PER_US))
 
     def due_ns(self, now_ns: int, onward: bool, latest_ns: int) -> int:
         """When a message that came now goes on: never before the one ahead of it, due at `latest_ns`."""
         due_ns = now_ns + (self.onward_ns if onward else self.backward_ns)
-        if self.jitter_us:
+        if self.jitter_us and self.jitters:
             due_ns += round(self._draw.uniform(0.0, self.jitter_us) * _NS_PER_US)
         return max(due_ns, latest_ns)
 

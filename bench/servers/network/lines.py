@@ -46,9 +46,9 @@ class Lines:
         """The same system behind its lines. Raises KeyError for an address that has none."""
         return endpoint.at(tuple(self.places[address] for address in endpoint.addresses))
 
-    def hold(self, onward_us: float, backward_us: float) -> Counts:
-        """Hold what comes from now on for so long, to the servers and back."""
-        return self._order({"hold_us": [onward_us, backward_us]})
+    def hold(self, onward_us: float, backward_us: float, jitters: bool = True) -> Counts:
+        """Hold what comes from now on for so long, to the servers and back, and for the jitter on top."""
+        return self._order({"hold_us": [onward_us, backward_us, jitters]})
 
     def divert(self, to: Address | None) -> Counts:
         """Lead new connections of every line to one address, instead of to its server; None: to the servers again."""
