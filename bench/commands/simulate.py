@@ -48,7 +48,7 @@ def simulate(
 
     Examples: lockbench simulate gc-pause -s redis --no-fence;
     lockbench simulate fence-gap -s etcd --presented at_write --svg gap.svg;
-    lockbench simulate --random 100000 -s redlock --seed 7
+    lockbench simulate --random 100000 -s redlock --seed 42
     """
     from bench.hazards.resources.base import Presented
 

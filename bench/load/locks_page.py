@@ -39,6 +39,8 @@ _COLUMNS: Mapping[str, str] = {
     "waiters": "Waiters now",
     "doubles": "Double holds",
     "failed": "Failed operations",
+    "late": "Late writes accepted",
+    "fenced": "Late writes refused",
 }
 
 
@@ -74,7 +76,7 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
 
     def add_table(response: Response) -> Response:
         if request.endpoint == "locust.request_stats" and response.status_code == 200:
-            rows = _rows(forwarder.moments[-1]) if forwarder.moments else []
+            rows = _rows(forwarder.moments[-1], forwarder.staged["systems"]) if forwarder.moments else []
             response.set_data(json.dumps({**response.get_json(), "extended_stats": [{"key": _KEY, "data": rows}]}))
         return response
 
@@ -104,8 +106,12 @@ def _page(token: str) -> str:
     return page.replace(_LOOKS, json.dumps(looks).replace("<", "\\u003c"), 1).replace(_TOKEN, json.dumps(token), 1)
 
 
-def _rows(moment: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One a system. What so few operations do not tell is left empty."""
+def _rows(moment: Mapping[str, Any], staged: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One a system. What so few operations do not tell is left empty, and late writes where there are no holders."""
+
+    def late(system: str, verdict: str) -> int | str:
+        return staged[system]["counts"].get(verdict, 0) if system in staged else ""
+
     return [
         {
             "system": system,
@@ -120,6 +126,8 @@ def _rows(moment: Mapping[str, Any]) -> list[dict[str, Any]]:
             "waiters": moment["waiters"],
             "doubles": "" if facts["double_holds"] is None else facts["double_holds"],
             "failed": facts["failed"],
+            "late": late(system, "stale_accepted"),
+            "fenced": late(system, "stale_refused"),
         }
         for system, facts in moment["systems"].items()
     ]

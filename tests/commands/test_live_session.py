@@ -104,6 +104,8 @@ def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) ->
             picture = Path(os.environ.get("LOCKBENCH_PICTURE", tmp_path / "live.png"))  # docs/live.png is made so
             window.screenshot(picture, 1280)
             assert picture.read_bytes().startswith(b"\x89PNG")
+            (row, _) = page.stats()["extended_stats"][0]["data"]
+            assert (row["system"], row["late"], row["fenced"]) == ("redis", 1, 1)
             page.stop()
             page.until(lambda: not told(page, "redis")["running"])
             assert window.errors() == []

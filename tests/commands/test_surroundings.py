@@ -71,6 +71,7 @@ COMMANDS: Mapping[str, Case] = {
     "conform": Case(["conform", "memory", "--check", "tokens_rise"]),
     "calibrate": Case(["calibrate", "--save", "nosuch/file"], 1),
     "report": Case(["report", "--campaign", "reference", "--no-notebook", "--no-hazards"]),
+    "simulate": Case(["simulate", "page-scenario", "-s", "redis"]),
     "export": Case(["export", "out", "--campaign", "never"], 1),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
     "compare": Case(["compare", "reference", "never"], 1),

@@ -9,8 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bench.campaign.live.servers import Served
 from bench.campaign.live.session import run_live
 from bench.load.live import LiveFailed
+from bench.servers.running.supervisor import Supervisor
 from tests.load.pages import FORM, Page, page
 from tests.load.runs import own_redis
 
@@ -123,4 +125,4 @@ def test_the_page_listens_on_loopback_only(memory_page: Page) -> None:
 def test_a_port_that_is_taken_is_told(memory_page: Page) -> None:
     port = int(memory_page.address.rpartition(":")[2])
     with pytest.raises(LiveFailed, match=f"port {port} on 127.0.0.1 is taken: choose another with --port"):
-        run_live(["memory"], port)
+        run_live(["memory"], port, 1, Served({}, {}, None, Supervisor.default()))

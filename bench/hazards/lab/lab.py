@@ -6,7 +6,7 @@ They are killed at the end, however it ends; when lockbench itself is killed, it
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
@@ -89,7 +89,8 @@ def open_lab(
 
     Raises HomeBusy when another lockbench has the lab; ServersError, Died or TooLate when a server does not come up.
     """
-    home = home.resolve()
+    with suppress(RuntimeError):  # a link to itself: `exclusive` says so
+        home = home.resolve()
     guardian: Guardian | None = None
     try:
         with exclusive(home, LOCK):
