@@ -11,6 +11,7 @@ import pytest
 from bench.analysis.contention.fair_queue import closed_wait_ns
 from tests.load.runs import run
 
+ATTEMPTS = 3  # an instrument that adds waits of its own does so each time, and a machine that was disturbed does not
 HOLD_MS = 10.0
 CLOSED: dict[str, Any] = {"name": "contended", "clients": 8, "keys": 1, "hold_ms": HOLD_MS, "wait": "block"}
 
@@ -37,10 +38,15 @@ def test_think_time_is_no_wait(tmp_path: Path) -> None:
 def test_the_open_loop_waits_as_its_own_arrivals_make_it(tmp_path: Path, utilisation: float) -> None:
     arrivals = {"rate_per_s": utilisation / (HOLD_MS / 1e3), "warmup_s": 0.5}
     asked = {**CLOSED, "name": "contended-rate", "clients": 64, **arrivals}
-    found = run(tmp_path, "memory", **asked, measure_s=5.0).from_events
-    assert 0.7 * utilisation < found["key_utilisation"] < 1.05, "of so few random arrivals"
-    # Close to an idle key the waits themselves are hardly longer than what a timer is late.
-    assert found["queue_wait_us_mean"] == pytest.approx(found["fair_wait_us_mean"], rel=0.05, abs=0.05 * HOLD_MS * 1e3)
+    for attempt in range(ATTEMPTS):
+        (folder := tmp_path / str(attempt)).mkdir()
+        found = run(folder, "memory", **asked, measure_s=5.0).from_events
+        assert 0.7 * utilisation < found["key_utilisation"] < 1.05, "of so few random arrivals"
+        # Close to an idle key the waits themselves are hardly longer than what a timer is late.
+        line_us = pytest.approx(found["fair_wait_us_mean"], rel=0.05, abs=0.05 * HOLD_MS * 1e3)
+        if found["queue_wait_us_mean"] == line_us:
+            return
+    assert found["queue_wait_us_mean"] == line_us, f"{ATTEMPTS} times"
 
 
 def test_a_planted_unfair_queue_is_found_by_who_was_overtaken(tmp_path: Path) -> None:

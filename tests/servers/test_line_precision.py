@@ -17,6 +17,7 @@ from bench.servers.network.lines import Lines, open_lines
 from bench.servers.running.pinning import place
 
 RTTS_MS = (0.0, 0.2, 0.5, 1.0, 5.0, 50.0)
+ATTEMPTS = 3  # a line that is off is so each time, and a machine that was disturbed is not
 WITHIN_SHARE, WITHIN_US = 0.05, 60.0
 ROUNDS = 3  # of probes, alternating with loopback: the median of their medians counts
 TARGET = ("127.0.0.1", 1)
@@ -94,6 +95,16 @@ def added_us(place: tuple[str, int], echo: tuple[str, int], samples: int) -> Seq
 @pytest.mark.parametrize("load", [False, True], ids=["idle", "under load"])
 @pytest.mark.parametrize("rtt_ms", RTTS_MS)
 def test_the_added_round_trip_is_as_asked_for(rtt_ms: float, load: bool) -> None:
+    wanted_us = rtt_ms * 1_000.0
+    limit_us = max(WITHIN_SHARE * wanted_us, WITHIN_US)
+    errors_us: list[float] = []
+    while len(errors_us) < ATTEMPTS and not (errors_us and abs(errors_us[-1]) <= limit_us):
+        errors_us.append(measured_us(rtt_ms, load) - wanted_us)
+    assert abs(errors_us[-1]) <= limit_us, errors_us
+
+
+def measured_us(rtt_ms: float, load: bool) -> float:
+    """What a line adds, trimmed and measured as for a run."""
     asked = read_network(f"rtt={rtt_ms}ms")
     assert asked is not None
     places = place(True, 1)
@@ -112,7 +123,7 @@ def test_the_added_round_trip_is_as_asked_for(rtt_ms: float, load: bool) -> None
         f"overhead alone {network.undelayed.us_p50 - network.direct.us_p50:.1f} µs; "
         f"{per_s:,.0f} messages/s of {network.per_s_at_most:,.0f}, {share:.0%} of a processor"
     )
-    assert abs(found_us - wanted_us) <= max(WITHIN_SHARE * wanted_us, WITHIN_US)
+    return found_us
 
 
 def test_what_the_line_is_full_at_is_no_less_than_what_the_probe_says() -> None:

@@ -106,7 +106,8 @@ def test_every_value_is_a_finite_number_that_rose(seen: dict[str, dict[str, floa
         ("redis", "set_calls", PAIRS, PAIRS),
         ("redis", "incr_calls", PAIRS, PAIRS),
         ("redlock", "execute_calls", 5 * PAIRS, 5 * PAIRS),  # SET on five nodes
-        ("redlock", "eval_calls", 5 * PAIRS + 5, 5 * PAIRS + 5),
+        # A node that answers after its time limit is asked once more to forget: on a busy machine now and then.
+        ("redlock", "eval_calls", 5 * PAIRS + 5, 5 * PAIRS + 25),
         # A member may also have been asked for a session or a lease, and others' keepalives go on.
         ("zookeeper", "answer_calls", 2 * PAIRS, 2 * PAIRS + 10),
         ("zookeeper", "quorum_ack_calls", 2 * PAIRS, 2 * PAIRS + 10),
