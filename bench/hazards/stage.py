@@ -352,15 +352,7 @@ class Stage:
 
 
 def _window(struck: _Open, ended_ns: int | None) -> FaultWindow:
-    return FaultWindow(
-        kind=struck.kind,
-        target=struck.target,
-        began_ns=struck.in_force.began_ns,
-        ended_ns=ended_ns,
-        confirmed=struck.in_force.confirmed,
-        amount=struck.in_force.amount,
-        unit=struck.in_force.unit,
-    )
+    return struck.in_force.window(struck.kind, struck.target, ended_ns)
 
 
 def _listed(expect: Any) -> Sequence[str]:

@@ -69,8 +69,10 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
             return make_response(jsonify({"message": f"after: {mistake}"}), _BAD_REQUEST)
         runner: Any = web_ui.environment.runner
         fresh = [moment for moment in forwarder.moments if moment["number"] > after]
-        about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staging", "staged")}
+        about = {name: getattr(forwarder, name) for name in ("session", "newest", "lost", "staged")}
         # Flask's own function would sort the systems by name.
+        if not after:  # 50 kB, which change no more: not every second, out of the process that loads
+            about["staging"] = forwarder.staging
         answer = {**about, "moments": fresh, "state": runner.state, "trouble": trouble(), "kept": kept_about(forwarder)}
         return Response(json.dumps(answer), mimetype="application/json")
 

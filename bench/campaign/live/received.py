@@ -65,9 +65,8 @@ class Received:
             self._asked.add(second["asked_clients"])
             now = Counter[str]()
             for one in self._last.values():
-                if (
-                    second["at_ns"] - one["at_ns"] < _SILENT_NS
-                ):  # else it is lost, and its clients may be others' by now
+                # Who is silent is lost, and its clients may be others' by now.
+                if second["at_ns"] - one["at_ns"] < _SILENT_NS:
                     now.update(one["clients"])
             self.clients_most |= now
             if not self.missing:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.records.hazards import Scalar
+from bench.records.hazards import FaultWindow, Scalar
 
 if TYPE_CHECKING:
     from bench.hazards.cast import Cast
@@ -35,6 +35,18 @@ class InForce:
     amount: float | None = None
     unit: str = ""
     target: str = ""  # where the step named no one node: the one that was struck
+
+    def window(self, kind: str, target: str, ended_ns: int | None) -> FaultWindow:
+        """Its record; `target` is the one that was named."""
+        return FaultWindow(
+            kind=kind,
+            target=self.target or target,
+            began_ns=self.began_ns,
+            ended_ns=ended_ns,
+            confirmed=self.confirmed,
+            amount=self.amount,
+            unit=self.unit,
+        )
 
 
 # Of a scene, a target, and the step's other arguments (durations in ms).

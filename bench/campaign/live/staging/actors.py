@@ -97,9 +97,14 @@ class Actors(Act):
             self._hear()
             heard = self._heard.report(now_ns(), [] if struck is None else [struck.window])
         left_s = None if struck is None else round(max(0.0, struck.until_s - time.monotonic()), 1)
-        about = {"actors": list(NAMES), "scenario": None, "ttl_ms": self._ttl_ms, "fault_ends_in_s": left_s}
-        about["ended_ago_s"] = 0.0
-        return {**heard, **about}
+        return {
+            **heard,
+            "actors": list(NAMES),
+            "scenario": None,
+            "ttl_ms": self._ttl_ms,
+            "ended_ago_s": 0.0,
+            "fault_ends_in_s": left_s,
+        }
 
     # -- the act's own thread --------------------------------------------------------------------------------------
 
@@ -215,15 +220,8 @@ class Actors(Act):
                     with self._hearing:
                         self._hear()
                         self._heard.killed(target, in_force.began_ns)
-        window = FaultWindow(
-            kind=button.fault,
-            target=in_force.target or target,
-            began_ns=in_force.began_ns,
-            ended_ns=None if in_force.over is not None else in_force.began_ns,
-            confirmed=in_force.confirmed,
-            amount=in_force.amount,
-            unit=in_force.unit,
-        )
+        ended_ns = None if in_force.over is not None else in_force.began_ns
+        window = in_force.window(button.fault, target, ended_ns)
         self._say(f"{button.title}: {window.target}, {in_force.confirmed}")
         if in_force.over is None:
             self._over(window)

@@ -1,6 +1,7 @@
 """A scenario of the hazard lab, played once on the session's servers, and shown as it happens."""
 
 import secrets
+from functools import cache
 from typing import Any
 
 from bench.campaign.live.staging.act import RESOURCE, Act, Place
@@ -20,8 +21,14 @@ from bench.records.meaning import Role
 def scenarios_of(name: str) -> dict[str, str]:
     """Those that a system can play beside a load, by name, with their titles: they need no servers but the lock's, set
     up as they are, and are one trial. The first is the one to play first."""
-    found = [one for one in map(load_scenario, scenario_names()) if _trial_of(one, name, False)]
+    found = [one for one in _scenarios() if _trial_of(one, name, False)]
     return {one.name: one.title for one in sorted(found, key=lambda one: Role.FIRST not in one.meaning.roles)}
+
+
+@cache
+def _scenarios() -> tuple[Scenario, ...]:
+    """All of them: read once, and not again for each system."""
+    return tuple(map(load_scenario, scenario_names()))
 
 
 def _trial_of(scenario: Scenario, system: str, fence: bool) -> tuple[dict[str, Scalar], dict[str, Scalar]] | None:
