@@ -10,7 +10,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.metrics import METRICS
-from bench.analysis.places import CONTENTION, members
+from bench.analysis.places import members
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.analysis.runs import RunRow
 from bench.errors import LockbenchError
@@ -125,9 +125,9 @@ class Sources:
 
     @property
     def _of_load(self) -> "Sequence[Sources]":
-        """These, and the campaigns about waiting that lie beside them."""
-        waiting = self.evidence.contention
-        return [self, Sources(waiting, CampaignFolder(self.folder.path / CONTENTION))] if waiting else [self]
+        """These, and the campaigns about one topic that lie beside them."""
+        apart = self.evidence.apart.items()
+        return [self, *(Sources(found, CampaignFolder(self.folder.path / topic)) for topic, found in apart)]
 
     @property
     def _played(self) -> Sequence[HazardRun]:

@@ -12,7 +12,7 @@ from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.contention.sweeps import alone, with_any_hold
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.joining import together, typical
-from bench.analysis.places import CONTENTION, members, project_root
+from bench.analysis.places import APART, CONTENTION, members, project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
@@ -26,8 +26,8 @@ class Evidence:
     """One campaign beside the claims, or several of one commit. Immutable; derived parts are computed when asked for.
 
     Of several, `campaign` has all names and all runs, and `environment` is the first one's with the medians of all; the
-    id of a run is preceded by its campaign's folder, and a run knows its campaign. Campaigns about waiting may lie
-    beside it, in its folder `contention`: of other code, so never pooled with it.
+    id of a run is preceded by its campaign's folder, and a run knows its campaign. Campaigns about one topic may lie
+    beside it, in folders of their own (`places.APART`): of other code, so never pooled with it.
     """
 
     campaign: Campaign
@@ -39,32 +39,37 @@ class Evidence:
     attempts_aside: tuple[str, ...] = ()  # folders of interrupted and failed attempts, kept beside the runs
     environments: Mapping[str, Environment] = field(default_factory=dict)  # by campaign, where there are several
     hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
-    contention: "Evidence | None" = None  # what claims about waiting rest on, where it was measured apart
+    apart: Mapping[str, "Evidence"] = field(default_factory=dict)  # by topic, of `places.APART`
     _made: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
         """Read a campaign's folder (or one of several: `places.members`), a hazard campaign's, and the claims; and what
-        lies in the folder's own `contention`.
+        lies in the folder's own `places.APART`.
 
         Raises StoreError or ClaimsError for a damaged file, and for campaigns that are no body of evidence together.
         """
         folders = members(folder) or (folder,)
-        about_waiting = CampaignFolder(folder.path / CONTENTION)
+        topics = {topic: CampaignFolder(folder.path / topic) for topic in APART}
         data = (root or project_root()) / "data"
         claims = load_claims(data / "claims.csv")
         return cls(
             campaign=together([one.campaign for one in folders], folder.path),
             environment=typical([one.environment for one in folders]),
-            rows=tuple(row for one in folders for row in _rows(one, several=len(folders) > 1)),
+            rows=tuple(row for one in folders for row in _rows(one, within=folder)),
             claims=claims,
             seed_table=load_seed_table(data / "seed_table.csv", claims),
             resumptions=tuple(found for one in folders for found in one.resumptions()),
             attempts_aside=tuple(found for one in folders for found in one.attempts_aside()),
             environments={one.campaign.campaign_id: one.environment for one in folders} if len(folders) > 1 else {},
             hazards=HazardEvidence.load(hazards) if hazards is not None else None,
-            contention=cls.load(about_waiting, root) if members(about_waiting) else None,
+            apart={topic: cls.load(found, root) for topic, found in topics.items() if members(found)},
         )
+
+    @property
+    def contention(self) -> "Evidence | None":
+        """What claims about waiting rest on, where it was measured apart."""
+        return self.apart.get(CONTENTION)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -110,7 +115,7 @@ class Evidence:
         return contended, single
 
 
-def _rows(folder: CampaignFolder, *, several: bool) -> Iterable[RunRow]:
+def _rows(folder: CampaignFolder, *, within: CampaignFolder) -> Iterable[RunRow]:
     """Each campaign has a redis-uncontended-01: beside others its folder's name says which."""
     for row in run_rows(folder):
-        yield replace(row, run_id=f"{folder.path.name}/{row.run_id}") if several else row
+        yield row if folder.path == within.path else replace(row, run_id=f"{folder.path.name}/{row.run_id}")

@@ -19,6 +19,7 @@ from bench.report.group_marks import method_sentences
 from bench.report.long_form import long_rows
 from bench.report.machine import OWN, cores, ours, run_sources
 from bench.report.table_model import Comparison, Context, Footnotes, LongRow, SystemColumn
+from bench.report.topics import apart
 
 
 def build_comparison(evidence: Evidence) -> Comparison:
@@ -102,7 +103,7 @@ def _facts(evidence: Evidence) -> tuple[tuple[str, str], ...]:
             f"{machine.filesystem}, fdatasync p50 {formats.ms(machine.fdatasync_us_p50)} ms{_p99(machine)}; loopback "
             f"round trip p50 {machine.loopback_rtt_us_p50:.0f} µs in the quickest burst{_bursts(machine)}",
         ),
-        *([_contention_fact(evidence.contention)] if evidence.contention is not None else []),
+        *(_apart_fact(topic.heading, found) for topic, found in apart(evidence)),
         *([_hazard_fact(lab)] if lab is not None else []),
     )
 
@@ -126,13 +127,14 @@ def _bursts(machine: Environment) -> str:
     return f" of {len(bursts)} ({min(bursts):.0f}{formats.RANGE}{max(bursts):.0f} µs)" if bursts else ""
 
 
-def _contention_fact(waiting: Evidence) -> tuple[str, str]:
-    """The campaigns behind the cells and claims about waiting, which are of other code and may be of another day."""
-    campaign, used = waiting.campaign, sum(not row.void for row in waiting.rows)
+def _apart_fact(heading: str, found: Evidence) -> tuple[str, str]:
+    """The campaigns behind what was measured apart, which are of other code and may be of another day."""
+    campaign, used = found.campaign, sum(not row.void for row in found.rows)
+    first = "the first " if found.environments else ""
     return (
-        "Under contention",
-        f"{campaign.campaign_id}, {campaign.mode}, the first started {campaign.created_at}, commit "
-        f"{campaign.git_commit}: {used} of {len(waiting.rows)} runs counted on {waiting.environment.cpu_model}",
+        heading,
+        f"{campaign.campaign_id}, {campaign.mode}, {first}started {campaign.created_at}, commit "
+        f"{campaign.git_commit}: {used} of {len(found.rows)} runs counted on {found.environment.cpu_model}",
     )
 
 

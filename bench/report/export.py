@@ -1,6 +1,7 @@
 """Tables and figures of a campaign as files, the same bytes every time, with a manifest of the runs behind each."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,19 +9,21 @@ import matplotlib as mpl
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.rows import HazardRun
+from bench.analysis.places import NETWORK
 from bench.analysis.runs import RunRow
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.documents.claims import claims_document
 from bench.report.documents.comparison import comparison_document
-from bench.report.documents.contention import contention_document
 from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
+from bench.report.documents.topic import topic_document
 from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
-from bench.report.figures import Drawing, contention_drawings, hazard_drawings, load_drawings
+from bench.report.figures import Drawing, hazard_drawings, load_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.round_trips_table import round_trips_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
+from bench.report.topics import Topic, apart, drawn_apart
 from bench.report.writers.html import html_page
 from bench.report.writers.markdown import markdown
 
@@ -36,7 +39,7 @@ def export(
     runs over several networks also round_trips.csv.
 
     Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures;
-    with campaigns about waiting beside it also contention.{md,html}, contention_{cells,runs}.csv, their figures.
+    with campaigns about a topic beside it also that topic's {md,html}, {cells,runs}.csv, their figures.
     Makes `target` where it is missing; replaces an earlier export that lies there; returns the files, sorted. `root` is
     the project's folder, for its claims (default: found from the current folder). Raises StoreError or ClaimsError for
     damaged input, ReportError where `target` is not lockbench's to write, or cannot be written.
@@ -56,11 +59,12 @@ def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
 
 def _files(evidence: Evidence) -> "_Files":
     drawn = load_drawings(evidence)
-    of_waiting = contention_drawings(evidence.contention) if evidence.contention is not None else []
+    of_topics = drawn_apart(evidence)
     under_faults = hazard_drawings(evidence.hazards, evidence.claims) if evidence.hazards is not None else []
-    files = _tables(evidence, drawn, under_faults, of_waiting) | _figures([*drawn, *of_waiting, *under_faults])
-    if evidence.contention is not None:
-        files |= _contention(evidence.contention, of_waiting)
+    files = _tables(evidence, drawn, under_faults, of_topics)
+    files |= _figures([*drawn, *chain(*of_topics.values()), *under_faults])
+    for topic, found in apart(evidence):
+        files |= _topic(topic, found, of_topics[topic.place])
     if evidence.hazards is not None:
         files |= _hazards(evidence.hazards, under_faults)
     return files
@@ -70,7 +74,10 @@ _Files = dict[str, tuple[bytes, tuple[str, ...]]]  # name -> content and the run
 
 
 def _tables(
-    evidence: Evidence, drawings: list[Drawing], under_faults: list[Drawing], of_waiting: list[Drawing]
+    evidence: Evidence,
+    drawings: list[Drawing],
+    under_faults: list[Drawing],
+    of_topics: Mapping[str, Sequence[Drawing]],
 ) -> _Files:
     measured = tuple(sorted(row.run_id for row in evidence.rows))
     # The comparison's cells about safety rest on the hazard campaign, those about waiting on their own.
@@ -79,26 +86,27 @@ def _tables(
     texts = {
         "comparison.md": (markdown(comparison_document(evidence)), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        PAGE: (html_page(page_document(evidence, drawings, under_faults, of_waiting)), every),
+        PAGE: (html_page(page_document(evidence, drawings, under_faults, of_topics)), every),
         "claims.md": (markdown(claims_document(evidence)), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "cells.csv": (cells_csv(evidence), measured),
         "curves.csv": (curves_csv(evidence), measured),
         "runs.csv": (runs_csv(evidence), measured),
     }
-    if over_networks := round_trips_csv(evidence):
-        texts["round_trips.csv"] = (over_networks, measured)
+    over_networks = evidence.apart.get(NETWORK, evidence)
+    if text := round_trips_csv(over_networks):
+        texts["round_trips.csv"] = (text, tuple(sorted(row.run_id for row in over_networks.rows)))
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}
 
 
-def _contention(waiting: Evidence, drawings: list[Drawing]) -> _Files:
-    every = tuple(sorted(row.run_id for row in waiting.rows))
-    document = contention_document(waiting, drawings)
+def _topic(topic: Topic, found: Evidence, drawings: Sequence[Drawing]) -> _Files:
+    every = tuple(sorted(row.run_id for row in found.rows))
+    document = topic_document(topic, found, drawings)
     texts = {
-        "contention.md": markdown(document),
-        "contention.html": html_page(document),
-        "contention_cells.csv": cells_csv(waiting),
-        "contention_runs.csv": runs_csv(waiting),
+        f"{topic.place}.md": markdown(document),
+        f"{topic.place}.html": html_page(document),
+        f"{topic.place}_cells.csv": cells_csv(found),
+        f"{topic.place}_runs.csv": runs_csv(found),
     }
     return {name: (text.encode("utf-8"), every) for name, text in texts.items()}
 
@@ -125,18 +133,16 @@ def _figures(drawings: list[Drawing]) -> _Files:
 def _campaigns(evidence: Evidence) -> Mapping[str, tuple[str, ...]]:
     """The runs of each campaign, by its kind."""
     kinds: dict[str, Sequence[RunRow | HazardRun]] = {"load": evidence.rows}
-    if evidence.contention is not None:
-        kinds["contention"] = evidence.contention.rows
+    kinds |= {topic: found.rows for topic, found in evidence.apart.items()}
     kinds["hazards"] = evidence.hazards.runs if evidence.hazards is not None else ()
     return {kind: tuple(run.run_id for run in runs) for kind, runs in kinds.items()}
 
 
 def _provenance(evidence: Evidence) -> Mapping[str, object]:
-    others: Mapping[str, Evidence | HazardEvidence | None] = {
-        "contention": evidence.contention,
-        "hazards": evidence.hazards,
-    }
-    beside = {kind: one.campaign for kind, one in others.items() if one is not None}
+    others: dict[str, Evidence | HazardEvidence] = dict(evidence.apart)
+    if evidence.hazards is not None:
+        others["hazards"] = evidence.hazards
+    beside = {kind: one.campaign for kind, one in others.items()}
     return {
         "campaign_id": evidence.campaign.campaign_id,
         "git_commit": evidence.campaign.git_commit,  # of the measurement; rendering leaves no trace of its own commit

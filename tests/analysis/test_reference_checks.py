@@ -3,13 +3,15 @@
 import pytest
 
 from bench.analysis.contention.measures import CONTENTION
-from bench.analysis.places import CONTENTION as WAITING
-from bench.analysis.places import members, reference_campaign
+from bench.analysis.places import APART, members, reference_campaign
 from bench.analysis.selfchecks import check_run
 from bench.records.schema import Checked, RunState
 from bench.records.store import CampaignFolder, RunFolder
 
-CAMPAIGNS = (*members(reference_campaign()), *members(CampaignFolder(reference_campaign().path / WAITING)))
+CAMPAIGNS = (
+    *members(reference_campaign()),
+    *(one for topic in APART for one in members(CampaignFolder(reference_campaign().path / topic))),
+)
 
 
 def one_of_each_cell() -> list[RunFolder]:
@@ -19,7 +21,7 @@ def one_of_each_cell() -> list[RunFolder]:
         for run in campaign.runs():
             if run.state == RunState.CHECKED:
                 one = run.plan.workload
-                kind = campaign.path.parent.parent.name  # of the reference itself, or of those about waiting
+                kind = campaign.path.parent.parent.name  # of the reference itself, or of a topic
                 found.setdefault((kind, run.plan.system, one.name, one.wait), []).append(run)
     return [runs[number % len(runs)] for number, runs in enumerate(found.values())]
 

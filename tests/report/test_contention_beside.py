@@ -52,7 +52,7 @@ def test_the_glance_takes_hand_offs_from_them_with_their_hold(beside: Evidence) 
     cell = f"a fair queue, held {HOLD_MS:g}\u00a0ms"
     text = markdown(comparison_document(beside))
     assert text.count(cell) >= len(WAYS)
-    assert cell not in markdown(comparison_document(replace(beside, contention=None)))
+    assert cell not in markdown(comparison_document(replace(beside, apart={})))
     (facts,) = [line for line in text.splitlines() if "Under contention" in line and "contention-1" in line]
     assert "contention-1, contention-2, custom" in facts
     (redis,) = [row for row in lines_of(comparison_csv(beside)) if row["system"] == "redis"]

@@ -223,7 +223,7 @@ def test_page_and_export_have_them(sweeps: Evidence, tmp_path: Path) -> None:
 
 def test_figures_of_waiting_are_of_the_campaigns_about_it_alone(sweeps: Evidence) -> None:
     """A campaign of load that records hand-offs could draw them too, under the same names."""
-    beside = replace(sweeps, contention=sweeps)
+    beside = replace(sweeps, apart={"contention": sweeps})
     assert beside.contention is not None
     of_load, of_waiting = load_drawings(beside), contention_drawings(beside.contention)
     assert of_waiting
@@ -233,6 +233,6 @@ def test_figures_of_waiting_are_of_the_campaigns_about_it_alone(sweeps: Evidence
 
 def test_no_two_figures_of_an_export_share_a_name(sweeps: Evidence) -> None:
     hazards = HazardEvidence.load(reference_hazards())
-    beside = replace(sweeps, contention=sweeps, hazards=hazards)
+    beside = replace(sweeps, apart={"contention": sweeps}, hazards=hazards)
     names = [one.name for one in (*load_drawings(beside), *contention_drawings(sweeps), *hazard_drawings(hazards))]
     assert len(set(names)) == len(names)

@@ -1,12 +1,13 @@
 """The verdicts on the claims as a document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.verdicts import Verdict
 from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
 from bench.report.model import Block, Column, Document, Fit, Look, Paragraph, Table, Text
+from bench.report.topics import apart
 
 _LOOKS = {
     Verdict.HOLDS: Look.HOLDS,
@@ -26,11 +27,12 @@ def claims_document(evidence: Evidence) -> Document:
 def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
     """The verdicts that the campaign gave, and the claims that it says nothing about."""
     rows, missing = verdict_rows(evidence), untested(evidence)
-    others: Mapping[str, Evidence | HazardEvidence | None] = {
-        "under contention": evidence.contention,
-        "hazard campaign": evidence.hazards,
+    others: dict[str, Evidence | HazardEvidence] = {
+        topic.heading.lower(): found for topic, found in apart(evidence) if topic.judged
     }
-    beside = "".join(f", {kind} {one.campaign.campaign_id}" for kind, one in others.items() if one is not None)
+    if evidence.hazards is not None:
+        others["hazard campaign"] = evidence.hazards
+    beside = "".join(f", {kind} {one.campaign.campaign_id}" for kind, one in others.items())
     blocks: tuple[Block, ...] = (
         Paragraph(
             f"Campaign {evidence.campaign.campaign_id}{beside}. Latencies are p50 to p99 of an uncontended acquire; "

@@ -1,6 +1,7 @@
 """The two documents that hold everything: the comparison's page, and the results of the reference campaign."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from bench.analysis.evidence import Evidence
 from bench.report.claims_table import verdict_rows
@@ -10,20 +11,24 @@ from bench.report.documents.hazards import hazard_blocks, verdict_blocks
 from bench.report.figures import hazard_drawings, load_drawings
 from bench.report.limits import limits
 from bench.report.model import Block, Bullets, Document, Figure, Heading, Paragraph, Picture
+from bench.report.topics import apart
+
+_NONE: Mapping[str, Sequence[Picture]] = MappingProxyType({})
 
 
 def page_document(
     evidence: Evidence,
     drawings: Sequence[Picture],
     under_faults: Sequence[Picture] = (),
-    of_waiting: Sequence[Picture] = (),
+    of_topics: Mapping[str, Sequence[Picture]] = _NONE,
 ) -> Document:
-    """The comparison with its figures and the verdicts; the other drawings are of a hazard campaign, and of campaigns
-    about waiting that were measured apart.
+    """The comparison with its figures and the verdicts; the other drawings are of a hazard campaign, and, by place, of
+    what was measured apart.
     """
     inserted: list[Block] = [Figure(drawing) for drawing in drawings if drawing.runs]
-    if of_waiting:
-        inserted += [Heading("Under contention"), *(Figure(drawing) for drawing in of_waiting)]
+    for topic, _ in apart(evidence):
+        inserted += [Heading(topic.heading), Paragraph(f"Every number of this is in `{topic.place}.html`.")]
+        inserted += [Figure(drawing) for drawing in of_topics.get(topic.place, ())]
     if evidence.hazards is not None:
         inserted += [Heading("Under faults"), *verdict_blocks(evidence.hazards)]
         inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
@@ -36,11 +41,8 @@ def results_document(evidence: Evidence, folder: str) -> Document:
     """Comparison, figures, verdicts and limits; `folder` is the path from the page to the figures' folder."""
     blocks: list[Block] = [*comparison_blocks(evidence), Heading("Figures")]
     blocks += [Figure(drawing, folder) for drawing in load_drawings(evidence)]
-    if evidence.contention is not None:
-        blocks += [
-            Heading("Under contention"),
-            Paragraph("Waiting has a page of its own: `docs/contention.md`."),
-        ]
+    for topic, _ in apart(evidence):
+        blocks += [Heading(topic.heading), Paragraph(f"This has a page of its own: `{topic.page}`.")]
     if evidence.hazards is not None:
         under_faults = hazard_drawings(evidence.hazards, evidence.claims)
         blocks += [Heading("Under faults"), *hazard_blocks(evidence.hazards, 3, under_faults, folder)]

@@ -1,10 +1,13 @@
 """Figures: one function makes one figure. Each returns a `Drawing`, which knows its caption and the runs behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from bench.analysis.claims import Claim
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.places import CONTENTION as WAITING
+from bench.analysis.places import JOBS, NETWORK, STRANGERS
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
 from bench.report.figures.contention import (
@@ -30,20 +33,22 @@ from bench.report.figures.round_trips import round_trips
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
-WHERE_MEASURED = (
-    *CONTENTION,
-    round_trips,
-    lock_or_no_lock,
-    recovery_timeline,
-)  # left out where a campaign has no run of it
+OF_TOPIC: Mapping[str, Sequence[Callable[[Evidence], Drawing]]] = {  # of what may be measured apart
+    WAITING: CONTENTION,
+    NETWORK: (round_trips,),
+    JOBS: (lock_or_no_lock,),
+    STRANGERS: (),
+}
+WHERE_MEASURED = (*chain(*OF_TOPIC.values()), recovery_timeline)  # left out where a campaign has no run of it
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
     """Every figure of a campaign of load; of those that only some campaigns measure, what they measured.
 
-    Where campaigns about waiting lie beside it, figures of waiting are theirs alone: each has its name once.
+    Where campaigns about a topic lie beside it, the topic's figures are theirs alone: each has its name once.
     """
-    own = [draw for draw in WHERE_MEASURED if evidence.contention is None or draw not in CONTENTION]
+    elsewhere = {draw for topic in evidence.apart for draw in OF_TOPIC[topic]}
+    own = [draw for draw in WHERE_MEASURED if draw not in elsewhere]
     optional = [draw(evidence) for draw in own]
     return [*(draw(evidence) for draw in ALL), *(drawing for drawing in optional if drawing.runs)]
 
@@ -65,6 +70,7 @@ def hazard_drawings(hazards: HazardEvidence, claims: Sequence[Claim] | None = No
 __all__ = [
     "ALL",
     "CONTENTION",
+    "OF_TOPIC",
     "WHERE_MEASURED",
     "Drawing",
     "acquire_latency",
