@@ -15,7 +15,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help env tables figures test quick lab live servers browser doctor up down lint types lock clean
+.PHONY: help env tables figures site test quick lab live servers browser doctor up down lint types lock clean
 
 help: ## list these targets
 	@echo "lockbench measures distributed locks on real servers. Targets:"
@@ -36,6 +36,9 @@ quick: lint types ## check style and types, then run the tests that need no serv
 
 test: servers browser lint types ## check style and types, then run all tests, on real servers too
 	tools/tests.sh $(BIN)/pytest
+
+site: $(ENVIRONMENT) ## build the documentation as a site, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/
@@ -73,7 +76,7 @@ lock: ## pin every Python package anew, at the newest version that pyproject.tom
 
 clean: ## stop the servers and remove what make and the tests made (runs in data/ stay)
 	if [ -x $(BIN)/lockbench ]; then $(BIN)/lockbench down; fi
-	rm -rf $(VENV) .lockbench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .lockbench build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(ENVIRONMENT): requirements.lock pyproject.toml tools/environment.sh
