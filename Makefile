@@ -38,7 +38,7 @@ test: servers browser lint types ## check style and types, then run all tests, o
 	tools/tests.sh $(BIN)/pytest
 
 site: $(ENVIRONMENT) ## build the documentation as a site, into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/
