@@ -40,6 +40,8 @@ CHECKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "warm_servers": ("servers warming up", "Servers were still getting faster; use a full campaign"),
         "network_delay": ("round trip not as asked", "Round trip differs; the measured one counts"),
         "network_lines": ("delay lines busy", "Delay lines bound or unsteady; use fewer clients"),
+        "peer_network_delay": ("peer round trip not as asked", "Peer round trip differs; the measured one counts"),
+        "peer_network_lines": ("peer lines busy", "Lines between servers bound or unsteady; measure again"),
         "steady_state": ("not steady", "Not steady; warm up or measure longer"),
         "live_session": ("live session", "Live session, changed by hand; quote planned runs"),
         "live_clients": ("clients changed", "Clients changed in number; the most is shown"),

@@ -19,6 +19,7 @@ from bench.records.schema import (
     Measured,
     NetworkMeasured,
     OverTime,
+    PeerNetworkMeasured,
     RunPlan,
     RunState,
     Severity,
@@ -102,6 +103,7 @@ class RunRow:
     availability: Mapping[str, float] = field(default_factory=dict)  # see `Checked.availability`
     over_time: OverTime | None = None
     network: NetworkMeasured | None = None  # None: there was none but what there is
+    peer_network: PeerNetworkMeasured | None = None  # the same between servers
 
     @property
     def void(self) -> bool:
@@ -256,6 +258,7 @@ def _measured_row(
         placement=measured.placement,
         warmed=measured.warmed,
         network=measured.network,
+        peer_network=measured.peer_network,
     )
 
 
@@ -355,6 +358,8 @@ def _flat(row: RunRow, *, own: bool) -> dict[str, object]:
     }
     if row.network is not None:
         flat["network_rtt_us"] = row.network.rtt_us
+    if row.peer_network is not None:
+        flat["peer_network_rtt_us"] = row.peer_network.rtt_us
     if row.jobs is not None:
         flat |= row.jobs.model_dump(exclude={"way", "retries"})
     return flat | dict(row.metrics) | dict(row.load_counts)

@@ -21,7 +21,7 @@ from bench.analysis.from_events import from_events
 from bench.analysis.holds import RunEvents, overlaps, read_events, read_whole, token_regressions, waited
 from bench.analysis.live_checks import LIVE_CHECKS
 from bench.analysis.load_checks import arrivals, knee, littles_law, steady_state, unsent, wake, warm_servers
-from bench.analysis.network.checks import network_delay, network_lines
+from bench.analysis.network.checks import network_delay, network_lines, peer_network_delay, peer_network_lines
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
@@ -62,6 +62,8 @@ def self_checks(plan: RunPlan, measured: Measured, events: RunEvents) -> tuple[C
     checks = [*_CHECKS, *_CHECKS_OF.get(plan.workload.name, ())]
     if plan.workload.has_network:
         checks += _OF_A_NETWORK
+    if plan.workload.has_peer_network:
+        checks += _OF_A_PEER_NETWORK
     if measured.live is not None:
         checks += LIVE_CHECKS
     found = (check(plan, measured, events) for check in checks)
@@ -379,6 +381,7 @@ _CHECKS: tuple[_CheckFunction, ...] = (
     warm_servers,
 )
 _OF_A_NETWORK: tuple[_CheckFunction, ...] = (network_delay, network_lines)
+_OF_A_PEER_NETWORK: tuple[_CheckFunction, ...] = (peer_network_delay, peer_network_lines)
 _CHECKS_OF: dict[str, tuple[_CheckFunction, ...]] = {
     **dict.fromkeys(OPEN_LOOPS, (arrivals, unsent, wake)),
     SATURATION: (knee,),

@@ -15,6 +15,7 @@ from bench.campaign.modes import Asked, Mode
 from bench.errors import LockbenchError
 from bench.load.options import crowd_misfits, misfits, reader_of
 from bench.records.durations import duration_text, read_duration
+from bench.records.network import PEER_RTT_MS_AT_MOST, read_network
 from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST, MEETING, Parameter, Workload, parameters
 from bench.systems.registry import System
 from bench.systems.wait import EVERY
@@ -128,6 +129,7 @@ def _mistakes(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
         yield "clients", f"{workload.clients:,} are more than {most}: ask for more of these with processes"
     yield from _misplaced_fault(workload, entry)
     yield from _misplaced_network(workload, entry)
+    yield from _misplaced_peer_network(workload, entry)
     for name, why in (*crowd_misfits(workload, workload.clients, workload.processes), *misfits(workload, entry)):
         yield _BY_FIELD[name].option, why
 
@@ -152,3 +154,18 @@ def _misplaced_network(workload: Workload, entry: System) -> Iterator[tuple[str,
         yield "network", f"{entry.name} has no servers, so there is no network before them"
     if workload.has_fault:
         yield "network", "a fault is measured without a network of its own"
+
+
+def _misplaced_peer_network(workload: Workload, entry: System) -> Iterator[tuple[str, str]]:
+    asked = read_network(workload.peer_network)
+    if asked is None:
+        return
+    if entry.servers is None:
+        yield "peer-network", f"{entry.name} has no servers, so there is no network between them"
+    elif not entry.servers.peer_port_names:
+        yield "peer-network", f"{entry.name}'s servers do not talk to each other"
+    if asked.rtt_ms + asked.jitter_ms > PEER_RTT_MS_AT_MOST:
+        most = duration_text(PEER_RTT_MS_AT_MOST, "ms")
+        yield "peer-network", f"{asked.name} is more than {most}: servers so far apart lose their leader"
+    if workload.has_fault:
+        yield "peer-network", "a fault is measured without a network of its own"

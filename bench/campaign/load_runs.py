@@ -1,15 +1,18 @@
 """Runs of load: on the user's servers or our own, one at a time, each with its self-checks.
 
 A run with a fault is on servers of the hazard lab, which exist to be broken: whatever ends the campaign, they end too.
+A run with a network between servers is on servers that were started with delay lines between them, and end as well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from enum import StrEnum, auto
 
 from bench.analysis.runs import WHICH_MEMBER
 from bench.analysis.selfchecks import check_run
 from bench.campaign.faults.striking import Striking
 from bench.campaign.networks import network_of, refuse_own_servers
+from bench.campaign.peer_networks import EmulatedPeers, PeerServers, peer_servers
 from bench.campaign.readiness import Readiness, prepare_servers, readiness
 from bench.campaign.runs import Runs
 from bench.campaign.same_experiment import refuse_other_facts
@@ -41,26 +44,35 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         self._specs: Sequence[ServerSpec] = ()
         self._lab: Lab | None = None
         self._lab_specs: Sequence[ServerSpec] = ()
+        self._peers: PeerServers | None = None
         self._ready: Readiness
         self._lab_ready: Readiness
+        self._peers_ready: Readiness
 
     @contextmanager
     def servers(self, plans: Sequence[RunPlan]) -> Iterator[None]:
-        self._specs = _sets_of(plan for plan in plans if not plan.workload.has_fault)
-        self._lab_specs = _sets_of(plan for plan in plans if plan.workload.has_fault)
+        self._specs = _sets_of(plan for plan in plans if _kind(plan) is _Kind.USUAL)
+        self._lab_specs = _sets_of(plan for plan in plans if _kind(plan) is _Kind.FAULT)
+        peer_specs = _sets_of(plan for plan in plans if _kind(plan) is _Kind.PEERS)
         refuse_own_servers(plans, self.supervisor)
-        require_servers(self.supervisor.home, self._lab_specs)
+        require_servers(self.supervisor.home, [*self._lab_specs, *peer_specs])
         with ExitStack() as up:
             up.enter_context(servers_up(self.supervisor, self._specs, self._keep_servers, self.progress))
             if self._lab_specs:
                 self._lab = up.enter_context(open_lab(self.supervisor.home, self._lab_specs, self.progress))
+            if peer_specs:
+                self._peers = up.enter_context(peer_servers(self.supervisor.home, peer_specs, self.progress))
             yield
 
-    def _supervisor_of(self, plan: RunPlan) -> Supervisor:
-        if not plan.workload.has_fault:
-            return self.supervisor
-        assert self._lab is not None, "`servers` has opened it for these plans"
-        return self._lab.supervisor
+    def _servers_of(self, plan: RunPlan) -> tuple[Supervisor, Sequence[ServerSpec]]:
+        kind = _kind(plan)
+        if kind is _Kind.USUAL:
+            return self.supervisor, self._specs
+        if kind is _Kind.FAULT:
+            assert self._lab is not None, "`servers` has opened it for these plans"
+            return self._lab.supervisor, self._lab_specs
+        assert self._peers is not None, "`servers` has opened them for these plans"
+        return self._peers.supervisor, self._peers.specs
 
     def refuse_other_servers(self, folder: CampaignFolder, plans: Iterable[RunPlan]) -> None:
         self.progress("comparing the servers with those of before")
@@ -70,8 +82,8 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
             before = recorded.get(served)
             if before is None:
                 continue  # no run of this system was finished, so there is nothing that the new ones could be unlike
-            supervisor = self._supervisor_of(plan)
-            prepare_servers(plan, supervisor, self._lab_specs if plan.workload.has_fault else self._specs)
+            supervisor, specs = self._servers_of(plan)
+            prepare_servers(plan, supervisor, specs)
             entry = system(plan.system)
             source, endpoint = where(entry, supervisor)
             now = what_must_agree(source, engine_of(endpoint), facts_of(entry, endpoint, "before"))
@@ -84,6 +96,9 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
             if self._lab is not None:
                 of_the_lab = readiness(folder, self._lab.supervisor, self._lab_specs, self.progress)
                 self._lab_ready = all_ready.enter_context(of_the_lab)
+            if self._peers is not None:
+                of_peers = readiness(folder, self._peers.supervisor, self._peers.specs, self.progress)
+                self._peers_ready = all_ready.enter_context(of_peers)
             for plan in plans:
                 finish(plan)
 
@@ -91,20 +106,29 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         self.progress(f"{plan.system}, {plan.workload.title}, repetition {plan.repetition}")
         if plan.workload.has_fault:
             return self._measure_with_fault(plan, run)
-        ready = self._ready.of(plan)
-        with network_of(plan, self.supervisor) as network:
-            before = server_view(plan.system, self.supervisor)
+        ready = (self._peers_ready if plan.workload.has_peer_network else self._ready).of(plan)
+        supervisor, _ = self._servers_of(plan)
+        with self._peer_network_of(plan) as peers, network_of(plan, supervisor) as network:
+            before = server_view(plan.system, supervisor)
             measured = run_load(
                 plan,
                 run,
-                self.supervisor,
+                supervisor,
                 placement=ready.placement,
-                view=lambda: server_view(plan.system, self.supervisor),
+                view=lambda: server_view(plan.system, supervisor),
                 lines=network.lines if network else None,
+                peer_lines=peers.lines if peers else None,
+                only_at=peers.asked_at if peers else (),
             )
-            view = gained(before, server_view(plan.system, self.supervisor))
-            found = network.measured(measured) if network else None
-        return measured.model_copy(update={"server_view": view, "warmed": ready.warmed, "network": found})
+            view = gained(before, server_view(plan.system, supervisor))
+            networks = {
+                "network": network.measured(measured) if network else None,
+                "peer_network": peers.measured_between(measured) if peers else None,
+            }
+        return measured.model_copy(update={"server_view": view, "warmed": ready.warmed, **networks})
+
+    def _peer_network_of(self, plan: RunPlan) -> AbstractContextManager[EmulatedPeers | None]:
+        return nullcontext(None) if self._peers is None else self._peers.network_of(plan)
 
     def _measure_with_fault(self, plan: RunPlan, run: RunFolder) -> Measured:
         """What the servers count of themselves is not asked: some of them begin anew, others cannot answer."""
@@ -149,14 +173,27 @@ def what_must_agree(source: str, engine: str, facts: Facts) -> dict[str, str]:
     return {"source": source, "engine": engine, "version": facts.version, "nodes": str(facts.nodes), **durability}
 
 
-def _served(plan: RunPlan) -> tuple[str, bool]:
-    """Whose servers a run has: its system's, or the lab's of that system."""
-    return plan.system, plan.workload.has_fault
+class _Kind(StrEnum):
+    """Which servers of its system a run has."""
+
+    USUAL = auto()
+    FAULT = auto()  # the lab's
+    PEERS = auto()  # those with delay lines between them
 
 
-def _recorded(folder: CampaignFolder) -> dict[tuple[str, bool], dict[str, str]]:
+def _kind(plan: RunPlan) -> _Kind:
+    if plan.workload.has_fault:
+        return _Kind.FAULT
+    return _Kind.PEERS if plan.workload.has_peer_network else _Kind.USUAL
+
+
+def _served(plan: RunPlan) -> tuple[str, _Kind]:
+    return plan.system, _kind(plan)
+
+
+def _recorded(folder: CampaignFolder) -> dict[tuple[str, _Kind], dict[str, str]]:
     """What the servers said before the first finished run of each."""
-    found: dict[tuple[str, bool], dict[str, str]] = {}
+    found: dict[tuple[str, _Kind], dict[str, str]] = {}
     for run in folder.runs():
         if run.state in (RunState.MEASURED, RunState.CHECKED) and _served(run.plan) not in found:
             measured = run.measured

@@ -1,9 +1,12 @@
-"""The network of a run: delay lines between its clients and its servers, measured before and after the load.
+"""A network of a run: delay lines between its clients and its servers, measured before and after the load.
+
+Those between servers (bench/campaign/peer_networks.py) are measured the same way.
 
 What is asked for is never believed. The lines are opened without a delay, which shows what they cost; then with the
 delay, less what was too much at a first trial; and what the probe finds through every line from then on is recorded.
 """
 
+import os
 import statistics
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,34 +36,40 @@ class Emulated:
     """The lines of one run, and what was measured through them. `network_of` makes it."""
 
     def __init__(
-        self, asked: Network, lines: Lines, echo: tuple[str, int], client: Collection[int], beside: bool = True
+        self,
+        asked: Network,
+        lines: Lines,
+        echo: tuple[str, int],
+        client: Collection[int],
+        beside: bool = True,
+        name: str = LINES,
     ) -> None:
         """`client` are the processors from which the probe asks; `beside` has the lines on them too.
 
         A client that is alone waits while the lines work: beside it they wake at once. Others need its processor.
+        `name` is that of the lines' process in the record of processor times.
         """
         self.lines = lines
         self._placement = numbers(client) if beside else NOT_PINNED
-        if beside:
-            pin([lines.pid], client)
-        self._asked, self._echo, self._client = asked, echo, client
+        pin([lines.pid], client if beside else os.sched_getaffinity(0))
+        self._asked, self._echo, self._client, self._name = asked, echo, client, name
         self._wanted_us = (asked.rtt_ms + asked.jitter_ms / 2.0) * _US_PER_MS
         self.direct = self._quickest(echo)
-        lines.divert(echo)
+        self._before_probe()
         idle = lines.hold(0.0, 0.0, jitters=False)
         self.undelayed = summary([one for us in self._through_all_us() for one in us])
         self.per_s_at_most = _messages_per_cpu_s(idle, lines.counts())
         self._hold()
         self._before = [summary(us) for us in self._through_all_us()]
         self._alone = lines.counts()
-        self._began = lines.divert(None)
+        self._began = self._after_probe()
 
     def measured(self, load: Measured) -> NetworkMeasured:
         """What it was, asked when the load has ended. Raises LinesFailed."""
         ended = self.lines.counts()
-        self.lines.divert(self._echo)
+        self._before_probe()
         after = [summary(us) for us in self._through_all_us()]
-        busy_share = load.cpu_s_by_process.get(LINES, 0.0) / load.window_s
+        busy_share = load.cpu_s_by_process.get(self._name, 0.0) / load.window_s
         return NetworkMeasured(
             asked=self._asked.name,
             placement=self._placement,
@@ -78,13 +87,25 @@ class Emulated:
             late_us_p99=ended.late_us_p99,
         )
 
+    def _before_probe(self) -> Counts:
+        """What connects now is answered by the echo."""
+        return self.lines.divert(self._echo)
+
+    def _after_probe(self) -> Counts:
+        """What connects now is answered by the servers."""
+        return self.lines.divert(None)
+
+    def _probed(self) -> Sequence[tuple[str, int]]:
+        """The lines that the probe asks through."""
+        return tuple(self.lines.places.values())
+
     def _hold(self) -> None:
         """Half of the round trip each way, less what a trial had too much: the line's own work, and its waking."""
         each_us = self._asked.rtt_ms * _US_PER_MS / 2.0
         self.lines.hold(each_us, each_us)
         if not each_us:
             return
-        trial = self._quickest(next(iter(self.lines.places.values())))
+        trial = self._quickest(self._probed()[0])
         trim_us = (trial.us_p50 - self.direct.us_p50 - self._wanted_us) / 2.0
         each_us -= min(max(0.0, trim_us), _TRIM_US_AT_MOST)
         self.lines.hold(each_us, each_us)
@@ -94,8 +115,8 @@ class Emulated:
         return min((summary(self._burst_us(address)) for _ in range(_BURSTS)), key=lambda one: one.us_p50)
 
     def _through_all_us(self) -> Sequence[Sequence[float]]:
-        """The round trips through each line."""
-        return [self._burst_us(place) for place in self.lines.places.values()]
+        """The round trips through each line that is probed."""
+        return [self._burst_us(place) for place in self._probed()]
 
     def _burst_us(self, address: tuple[str, int]) -> Sequence[float]:
         try:
@@ -127,10 +148,16 @@ def network_of(plan: RunPlan, supervisor: Supervisor) -> Iterator[Emulated | Non
 
 def refuse_own_servers(plans: Iterable[RunPlan], supervisor: Supervisor) -> None:
     """Raise OwnNetwork where a run with a network is to be on servers that the user named."""
-    entries = {entry.name: entry for plan in plans if plan.workload.has_network for entry in systems_behind(plan)}
-    for entry in entries.values():
+    asked = {
+        (entry.name, option): entry
+        for plan in plans
+        for option, has in (("network", plan.workload.has_network), ("peer-network", plan.workload.has_peer_network))
+        for entry in systems_behind(plan)
+        if has
+    }
+    for (name, option), entry in asked.items():
         if entry.servers is not None and supervisor.source(entry.servers) == "url":
-            raise OwnNetwork(f"the servers of {entry.name} are your own, and have a network: leave out --network")
+            raise OwnNetwork(f"the servers of {name} are your own, and have a network: leave out --{option}")
 
 
 def summary(samples_us: Sequence[float]) -> RoundTrips:

@@ -264,7 +264,7 @@ def reader_of(one: Parameter) -> Callable[[Any], Any]:
     if one.choices:
         return _one_of(one.choices)
     if one.kind is str:
-        return network_name if one.field == "network" else _wait
+        return network_name if one.field in ("network", "peer_network") else _wait
     return whole(int(one.low), int(one.high)) if one.kind is int else number(one.low, one.high)
 
 

@@ -23,7 +23,7 @@ from bench.load.steps import acquires_by_step
 from bench.load.watch import reading_of, watch_variable
 from bench.load.window_view import View, counted_in_window
 from bench.records.ladder import steps_to
-from bench.records.processor_time import LINES, used
+from bench.records.processor_time import LINES, PEER_LINES, used
 from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RunPlan
 from bench.records.store import RunFolder
 from bench.records.workload import CONSUME, JOBS, SATURATION, Behaviour, Workload, parameters
@@ -57,24 +57,28 @@ def run_load(
     view: View | None = None,
     interference: Interference | None = None,
     lines: Lines | None = None,
+    peer_lines: Lines | None = None,
+    only_at: Sequence[tuple[str, int]] = (),
 ) -> Measured:
     """Carry out one planned run against servers that are up. Writes events.parquet and log.txt into its folder.
 
     `client_variant` is laid over the system's own (planted faults, in tests). The load processes go where `placement`
     says; who brought up the servers has seen to theirs. `view` asks the servers what they counted so far. With an
     `interference` something is done to them meanwhile; where this call raises, that may still be in force. Clients
-    reach them over `lines`, if any; nothing else does. Raises LoadFailed, and NotRunning when the servers are not up.
-    Whatever ends this call, no load process is left.
+    reach them over `lines`, if any; nothing else does. `peer_lines` are those between servers, to be looked at.
+    `only_at` are the addresses, of those of the run's own system, that its clients may use. Whatever ends this call, no
+    load process is left. Raises LoadFailed, and NotRunning when the servers are not up.
     """
     entry = system(plan.system)
     source, endpoint = where(entry, supervisor)
     behind = systems_behind(plan)
     pids = {name: pid for spec in server_sets(behind) for name, pid in supervisor.running(spec).pids.items()}
     placed = placement or place(False, plan.workload.processes)
-    watched = {**pids, LINES: lines.pid} if lines else pids
+    of_lines = {LINES: lines, PEER_LINES: peer_lines}
+    watched = {**pids, **{name: one.pid for name, one in of_lines.items() if one}}
     surroundings = watch_variable(placed.generator | placed.servers, watched)
     for one in behind:
-        reached = where(one, supervisor)[1]
+        reached = endpoint.at(tuple(only_at)) if one is entry and only_at else where(one, supervisor)[1]
         surroundings |= to_environment(one, lines.through(reached) if lines else reached)
     facts_before = facts_of(entry, endpoint, "before")
     if plan.workload.name in JOBS:

@@ -1,4 +1,4 @@
-"""The network between clients and servers that a run is asked to have, as people write it.
+"""The network that a run is asked to have, as people write it: between clients and servers, or between servers.
 
 `none` is what there is: loopback on one machine, or whatever lies before servers of the user's own. All else is asked
 for by its round trip, `rtt=0.5ms`, or by the name of a preset; then, joined by `+`, `jitter=0.1ms` (of a round trip,
@@ -14,6 +14,7 @@ from bench.records.durations import duration_text, read_duration
 
 NO_NETWORK = "none"
 RTT_MS_AT_MOST = 1_000.0  # a client gives a call up after 2 s
+PEER_RTT_MS_AT_MOST = 200.0  # jitter included; servers that hear of their leader much later choose another
 _FURTHER = {"jitter": ("ms", 0.001, RTT_MS_AT_MOST), "reset": ("s", 0.1, 86_400.0)}
 _JOINS = "+"
 

@@ -12,6 +12,7 @@ from time import monotonic_ns
 
 REST = "rest of the machine"
 LINES = "delay lines"  # of the network between clients and servers, where a run has one
+PEER_LINES = "delay lines between servers"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _IDLE, _IOWAIT, _GUEST = 3, 4, 8  # of the numbers of a processor's line in proc(5)'s stat; guest time is in user time
 _PARENT, _USER, _CHILDREN_SYSTEM = 1, 11, 14  # of the fields of a process's stat, from its state on

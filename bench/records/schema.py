@@ -209,13 +209,14 @@ class RoundTrips(_Record):
 
 
 class NetworkMeasured(_Record):
-    """The network that a run had between clients and servers, as it was measured, beside what was asked for.
+    """A network that a run had, between clients and servers or between servers, as measured, beside what was asked.
 
     Round trips are whole ones, loopback and line included: what a client waits for. `before` and `after` the load have
-    one for each line. What the lines themselves did is of the time of the load.
+    one for each line between clients and servers; between servers one, of a line beside the others, in the same process
+    and with the same delay. What the lines themselves did is of the time of the load.
     """
 
-    asked: str  # as in `Workload.network`
+    asked: str  # as in `Workload.network` or `Workload.peer_network`
     placement: str  # of the lines: on which processors, or "not pinned"
     added_us_asked: float  # by the delay alone, at the median: half of the jitter is in it
     direct: RoundTrips  # the same probe without a line
@@ -244,6 +245,17 @@ class NetworkMeasured(_Record):
     def error_us(self) -> float:
         """Of the round trip that was added, over what was asked for."""
         return self.rtt_us - self.direct.us_p50 - self.added_us_asked
+
+
+class PeerNetworkMeasured(NetworkMeasured):
+    """The network between the servers of a run, and what is to be known of these for it to count.
+
+    A client that is alone asks the leader: through any other server it would wait for one more round trip between them.
+    """
+
+    leader: str  # which node, before the load
+    leader_after: str
+    past_lines: tuple[str, ...] = ()  # connections between servers that no line carried, in words
 
 
 class Measured(_Record):
@@ -301,6 +313,7 @@ class Measured(_Record):
     window_view_s: float = 0.0
     faults: tuple[Struck, ...] = ()
     network: NetworkMeasured | None = None  # between clients and servers, where one was asked for
+    peer_network: PeerNetworkMeasured | None = None  # between servers, where one was asked for
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
     live: LiveSession | None = None  # None: a planned run
 

@@ -253,6 +253,11 @@ class Workload(Behaviour):
         Field(description="Round trip between clients and servers: none, rtt=0.5ms, zone, region, wan"),
         Parameter("network", "rtt=0.5ms", "network {}"),
     ] = NO_NETWORK
+    peer_network: Annotated[
+        str,
+        Field(description="Round trip between the servers of a system: none, rtt=0.5ms, zone, region, wan"),
+        Parameter("peer-network", "rtt=0.5ms", "peer network {}"),
+    ] = NO_NETWORK
     # What a table calls it where its parameters are not those of the campaign's mode: the user's own name for it, or
     # what was changed. Such runs are never pooled with the mode's own, nor shown in the same column.
     label: Annotated[str, Field(max_length=_LABEL_CHARACTERS_AT_MOST)] = ""
@@ -264,7 +269,7 @@ class Workload(Behaviour):
             raise ValueError(f"{label!r} is the name of a workload")
         return label
 
-    @field_validator("network")
+    @field_validator("network", "peer_network")
     @classmethod
     def _is_a_network(cls, network: str) -> str:
         return network_name(network)
@@ -283,6 +288,11 @@ class Workload(Behaviour):
     def has_network(self) -> bool:
         """Do its clients reach the servers over delay lines?"""
         return self.network != NO_NETWORK
+
+    @property
+    def has_peer_network(self) -> bool:
+        """Do its servers reach each other over delay lines?"""
+        return self.peer_network != NO_NETWORK
 
     @property
     def title(self) -> str:
@@ -318,6 +328,7 @@ _ADDED = (
     "strangers",
     "pool",
     "network",
+    "peer_network",
 )
 
 

@@ -196,7 +196,7 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
     )
     if ours(sources):
         whose = "our servers" if where else "servers"
-        over = any(row.network is not None for row in evidence.rows)
+        over = any(row.network is not None or row.peer_network is not None for row in evidence.rows)
         network = "no network but the one that a workload names" if over else "no network"
         where.append(
             f"The load generator and {whose} share this machine's cores and talk over loopback: these latencies "

@@ -1,11 +1,11 @@
-"""The networks between clients and servers, as they were measured: what the delay lines did, and what they cost."""
+"""The networks between clients and servers, and between servers, as they were measured: what the delay lines did, and
+what they cost."""
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.runs import RunRow
-from bench.records.network import NO_NETWORK
 from bench.records.schema import NetworkMeasured
 from bench.report import formats
 from bench.report.formats import NOTHING
@@ -14,22 +14,32 @@ from bench.report.table_model import Comparison
 
 TITLE = "Networks, as measured"
 _EXPLANATION = (
-    "Clients reached their servers over delay lines. A probe measured the round trip through every line before and "
-    "after each run; that measured round trip counts, not the one asked for. Error: the added round trip, less what "
-    "was asked for, over all runs. Overhead: what a line adds without a delay. A run is void if they were busy."
+    "Clients reached their servers over delay lines, or servers each other. A probe measured the round trip through "
+    "the lines before and after each run; that measured round trip counts, not the one asked for. Error: the added "
+    "round trip, less what was asked for, over all runs. Overhead: what a line adds without a delay. A run is void if "
+    "they were busy."
 )
+
+
+# What lay on a network's two ends, and where a run has what was measured of it.
+_BETWEEN: Mapping[str, Callable[[RunRow], NetworkMeasured | None]] = {
+    "clients and servers": lambda run: run.network,
+    "servers": lambda run: run.peer_network,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
     """One network, over all runs that had it."""
 
+    between: str
     name: str
     runs: Sequence[RunRow]
+    of: Callable[[RunRow], NetworkMeasured | None]
 
     def each(self, value: Callable[[NetworkMeasured], float | None]) -> Sequence[float]:
         """A number of each run that has it."""
-        found = [value(run.network) for run in self.runs if run.network is not None]
+        found = [value(network) for run in self.runs if (network := self.of(run)) is not None]
         return [one for one in found if one is not None]
 
 
@@ -40,12 +50,13 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
 
 
 def _lines(runs: Iterable[RunRow]) -> Sequence[_Line]:
-    by_name: dict[str, list[RunRow]] = {}
+    by_name: dict[tuple[str, str], list[RunRow]] = {}
     for run in runs:
-        if run.network is not None and run.workload.network != NO_NETWORK:
-            by_name.setdefault(run.network.asked, []).append(run)
-    lines = [_Line(name, found) for name, found in by_name.items()]
-    return sorted(lines, key=lambda line: max(line.each(lambda one: one.added_us_asked)))
+        for between, of in _BETWEEN.items():
+            if (network := of(run)) is not None:
+                by_name.setdefault((between, network.asked), []).append(run)
+    lines = [_Line(between, name, found, _BETWEEN[between]) for (between, name), found in by_name.items()]
+    return sorted(lines, key=lambda line: (line.between, max(line.each(lambda one: one.added_us_asked))))
 
 
 def _spread(words: Callable[[float], str], value: Callable[[NetworkMeasured], float | None]) -> Callable[[_Line], Text]:
@@ -86,6 +97,7 @@ _VALUES: Mapping[str, Callable[[NetworkMeasured], float | None]] = {
     "busy": lambda one: one.busy_share,
 }
 _COLUMNS: Sequence[Column[_Line]] = (
+    Column("Between", lambda line: line.between, fit=Fit(width=10)),
     Column("Network", lambda line: line.name, fit=Fit()),
     Column("Round trip", _spread(formats.ms, _VALUES["rtt"]), unit="ms", fit=Fit()),
     Column("Error", _spread(_signed, _VALUES["error"]), unit="µs", fit=Fit()),

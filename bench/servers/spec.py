@@ -16,17 +16,27 @@ from bench.servers.url import Secret, UrlRules
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One server of a topology: where it listens and where its files are. `ports` has one entry per `port_names`."""
+    """One server of a topology: where it listens and where its files are. `ports` has one entry per `port_names`.
+
+    The other servers of its set reach it at `reached_at`, on the same ports: not at its own address where delay lines
+    lie between them.
+    """
 
     name: str
     ports: Mapping[str, int]
     directory: Path
     host: str = "127.0.0.1"
+    peer_host: str = ""  # "": its own
 
     @property
     def port(self) -> int:
         """The port that clients use."""
         return self.ports["client"]
+
+    @property
+    def reached_at(self) -> str:
+        """The address at which the other servers of its set reach it."""
+        return self.peer_host or self.host
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +116,7 @@ class ServerSpec(ABC):
     title: ClassVar[str]  # for people
     node_names: ClassVar[tuple[str, ...]]
     port_names: ClassVar[tuple[str, ...]] = ("client",)
+    peer_port_names: ClassVar[tuple[str, ...]] = ()  # of these, where the nodes reach each other; (): they never do
     debian_packages: ClassVar[tuple[str, ...]] = ()
     npm_packages: ClassVar[tuple[str, ...]] = ()
     compose_services: ClassVar[tuple[str, ...]]  # the same nodes in docker-compose.yml, in node order

@@ -237,10 +237,38 @@ def test_a_network_is_for_servers_and_without_a_fault() -> None:
         by_options(["contended"], {"network": "near"}, [system("redis")], QUICK)
 
 
+def test_a_peer_network_is_for_servers_that_talk_to_each_other() -> None:
+    both = {"network": "rtt=0ms", "peer-network": "rtt=1ms,wan"}
+    found = by_options(["uncontended"], both, [system("etcd"), system("zookeeper")], QUICK)
+    cells = [one for asked in found for one in asked.cells_on(system("etcd"), QUICK)]
+    assert [(one.network, one.peer_network, one.title) for one in cells] == [
+        ("rtt=0ms", "rtt=1ms", "uncontended, network rtt=0ms, peer network rtt=1ms"),
+        ("rtt=0ms", "wan", "uncontended, network rtt=0ms, peer network wan"),
+    ]
+    for name in ("redis", "redlock", "postgres-row", "dynamodb"):
+        with pytest.raises(BadWorkload, match=f"--peer-network: {name}'s servers do not talk to each other"):
+            by_options(["uncontended"], {"peer-network": "zone"}, [system(name)], QUICK)
+    with pytest.raises(BadWorkload, match="--peer-network: memory has no servers"):
+        by_options(["uncontended"], {"peer-network": "zone"}, MEMORY, QUICK)
+    with pytest.raises(BadWorkload, match=r"rtt=250ms is more than 200 ms: servers so far apart"):
+        by_options(["uncontended"], {"peer-network": "rtt=250ms"}, [system("etcd")], QUICK)
+    broken = {"peer-network": "zone", "fault": "holder-killed", "keys": "1"}
+    with pytest.raises(BadWorkload, match="--peer-network: a fault is measured without a network"):
+        by_options(["contended"], broken, [system("etcd")], QUICK)
+
+
 def test_long_names_make_short_folders() -> None:
     everything = {one.option: one.example_text for one in BY_OPTION.values() if "contended" in one.of}
     redis = [system("redis")]  # it can have a fault, on one key
-    own = {"wait": "poll-20ms", "clients": "5,6", "keys": "1", "strangers": "2", "pool": "2", "network": "none"}
+    own = {
+        "wait": "poll-20ms",
+        "clients": "5,6",
+        "keys": "1",
+        "strangers": "2",
+        "pool": "2",
+        "network": "none",
+        "peer-network": "none",
+    }
     found = by_options(["contended"], everything | own, redis, QUICK)
     ids = [run.run_id for run in plan_runs("c", redis, found, QUICK, 1, 1)]
     assert len(set(ids)) == 2

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from bench.analysis.runs import run_rows
-from bench.records.processor_time import LINES
+from bench.records.processor_time import LINES, PEER_LINES
 from bench.records.schema import RunState
 from tests.commands.command import environment_of, lockbench
 from tests.commands.test_bad_luck import campaign_of
@@ -46,9 +46,37 @@ def test_each_run_has_the_network_that_it_asks_for(tmp_path: Path) -> None:
     assert not line_processes(tmp_path)
 
 
+@pytest.mark.servers
+def test_servers_reach_each_other_over_the_network_that_is_asked_for(tmp_path: Path) -> None:
+    """Each acquire and each release needs a round trip between servers, which nothing but the lines can carry."""
+    asked = ("-s", "etcd", "-s", "zookeeper", "-w", "uncontended", "--peer-network", "rtt=5ms")
+    ended = lockbench(tmp_path, "run", *asked, *BRIEF, within_s=110)
+    assert ended.returncode == 0, ended.stderr
+    rows = {row.system: row for row in run_rows(campaign_of(tmp_path))}
+    for system in ("etcd", "zookeeper"):
+        row = rows[system]
+        assert row.state is RunState.CHECKED
+        found = row.peer_network
+        assert found is not None
+        assert found.rtt_us > 4_700
+        assert not found.past_lines
+        assert found.leader == found.leader_after
+        assert found.messages > 4 * row.operations, "a proposal and its acknowledgement, twice a pair"
+        assert row.cpu_s_by_process.keys() >= {PEER_LINES}
+        assert 4_500 < (row.metrics["acquire_us_p50"] or 0.0) < 14_000, "one round trip: clients of the leader"
+        assert row.workload.title.endswith(", peer network rtt=5ms")
+    assert not line_processes(tmp_path)
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or ())]
+
+
 def test_servers_of_the_users_own_have_a_network(tmp_path: Path) -> None:
     own = {"LOCKBENCH_REDIS_URL": "redis://127.0.0.1:1"}
     ended = lockbench(tmp_path, "run", "-s", "redis", "-w", "uncontended", "--network", "zone", *BRIEF, more=own)
     assert ended.returncode != 0
     assert "the servers of redis are your own, and have a network" in " ".join(ended.stderr.split())
+    own = {"LOCKBENCH_ETCD_URL": "http://127.0.0.1:1"}
+    ended = lockbench(tmp_path, "run", "-s", "etcd", "-w", "uncontended", "--peer-network", "zone", *BRIEF, more=own)
+    assert ended.returncode != 0
+    assert "the servers of etcd are your own" in (said := " ".join(ended.stderr.split()))
+    assert "leave out --peer-network" in said
     assert not (tmp_path / "runs").exists()

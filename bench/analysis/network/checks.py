@@ -1,7 +1,11 @@
-"""Self-checks of the delay lines of a run: were they as asked for, and was the load carried like the probe?"""
+"""Self-checks of the delay lines of a run: were they as asked for, and was the load carried like the probe?
+
+Those between clients and servers, and those between servers, are asked the same.
+"""
 
 import math
 import statistics
+from collections.abc import Sequence
 
 from bench.analysis.check_parts import check_of
 from bench.analysis.holds import RunEvents
@@ -20,10 +24,34 @@ def allowed_us(network: NetworkMeasured) -> float:
 
 def network_delay(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """The added round trip against the one asked for. Reports use the measured one in any case."""
-    network = measured.network
+    return _delay("network_delay", measured.network)
+
+
+def network_lines(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """The same round trip before and after, lines with time to spare, and messages no later than those of the probe."""
+    return _lines("network_lines", measured.network)
+
+
+def peer_network_delay(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """As `network_delay`, between servers."""
+    return _delay("peer_network_delay", measured.peer_network)
+
+
+def peer_network_lines(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
+    """As `network_lines`, between servers. Besides: nothing went past the lines, and one server led throughout."""
+    found = measured.peer_network
+    wrong = []
+    if found is not None and found.past_lines:
+        wrong.append(f"servers reached each other past the lines ({found.past_lines[0]})")
+    if found is not None and found.leader != found.leader_after:
+        wrong.append(f"{found.leader} led before and {found.leader_after} after")
+    return _lines("peer_network_lines", found, wrong)
+
+
+def _delay(name: str, network: NetworkMeasured | None) -> Check:
     error_us = network.error_us if network else 0.0
     return check_of(
-        "network_delay",
+        name,
         network is not None and abs(error_us) <= allowed_us(network),
         Severity.NOTE,
         f"{network.rtt_us:,.0f} µs measured, {error_us:+,.0f} µs from what was asked for; a line alone adds "
@@ -36,12 +64,10 @@ def network_delay(plan: RunPlan, measured: Measured, events: RunEvents) -> Check
     )
 
 
-def network_lines(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """The same round trip before and after, lines with time to spare, and messages no later than those of the probe."""
-    network = measured.network
-    wrong = ["nobody measured the lines"] if network is None else _wrong(network)
+def _lines(name: str, network: NetworkMeasured | None, more: Sequence[str] = ()) -> Check:
+    wrong = ["nobody measured the lines"] if network is None else [*_wrong(network), *more]
     return check_of(
-        "network_lines",
+        name,
         not wrong,
         Severity.VOID,
         _seen(network) if network else "not measured",

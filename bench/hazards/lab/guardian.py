@@ -4,7 +4,7 @@ It waits for one of two things: the word `done` on its standard input, or the la
 every server of the lab, stopped ones included, and ends. (Actors need no guardian: the kernel kills them, see
 `bench/hazards/actor.py`.)
 
-    python -m bench.hazards.lab.guardian HOME LAB_PID
+    python -m bench.hazards.lab.guardian HOME LAB_PID FOLDER
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.errors import LockbenchError
@@ -21,8 +22,10 @@ from bench.servers.process import readable
 from bench.servers.running.state import HomeBusy, exclusive
 from bench.servers.running.supervisor import Supervisor
 
-LOCK = "lab"  # <home>/lab.lock: who holds it has the lab
-_FOLDER = "lab"
+# Folders of a home, each with a lock of its name, as <home>/lab.lock: who holds it has what is in the folder.
+LAB = "lab"
+PEERS = "peers"  # servers that reach each other over delay lines: useless without these
+_EVERY = (LAB, PEERS)
 _WATCHING = b"watching\n"
 _DONE = b"done\n"
 _STARTED_WITHIN_S = 20.0
@@ -31,20 +34,20 @@ _LOCK_FREE_WITHIN_S = 10.0
 _LOOK_EVERY_S = 0.05
 
 
-def folder_of(home: Path) -> Path:
+def folder_of(home: Path, name: str = LAB) -> Path:
     """The lab's own home for a Supervisor, under the user's."""
-    return home / _FOLDER
+    return home / name
 
 
 class Guardian:
     """The lab's side: starts the process, and sends it away."""
 
-    def __init__(self, home: Path) -> None:
-        log_path = folder_of(home) / "guardian.txt"
+    def __init__(self, home: Path, name: str = LAB) -> None:
+        log_path = folder_of(home, name) / "guardian.txt"
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "bench.hazards.lab.guardian", str(home), str(os.getpid())],
+                [sys.executable, "-m", "bench.hazards.lab.guardian", str(home), str(os.getpid()), name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -80,19 +83,21 @@ class Guardian:
             self._ears.close()
 
 
-def kill_strays(home: Path) -> list[str]:
+def kill_strays(home: Path, names: Sequence[str] = _EVERY) -> list[str]:
     """Kill every server that a lab of this home left running; return the nodes' names. Nothing is created.
 
     Raises HomeBusy while a living lab has them.
     """
-    if not folder_of(home).exists():
-        return []
-    with exclusive(home, LOCK):
-        return kill_all(Supervisor(folder_of(home)))
+    killed = []
+    for name in names:
+        if folder_of(home, name).exists():
+            with exclusive(home, name):
+                killed += kill_all(Supervisor(folder_of(home, name)))
+    return killed
 
 
 def main(arguments: list[str]) -> int:
-    home, lab_pid = Path(arguments[0]), int(arguments[1])
+    home, lab_pid, name = Path(arguments[0]), int(arguments[1]), arguments[2]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # what is meant for a group of processes must not open the way to strays
     lab = os.pidfd_open(lab_pid)
@@ -101,7 +106,7 @@ def main(arguments: list[str]) -> int:
     sys.stdout.buffer.write(_WATCHING)
     sys.stdout.flush()
     if not _dismissed(lab):
-        _when_the_lock_is_free(home)
+        _when_the_lock_is_free(home, name)
     return 0
 
 
@@ -124,13 +129,13 @@ def _dismissed(lab: int) -> bool:
     return heard == _DONE
 
 
-def _when_the_lock_is_free(home: Path) -> None:
+def _when_the_lock_is_free(home: Path, name: str) -> None:
     """The kernel may close a dying lab's pipe before it frees its lock. A lock that stays held belongs to a new lab,
     which has killed all strays before it started its own servers."""
     give_up = time.monotonic() + _LOCK_FREE_WITHIN_S
     while True:
         try:
-            kill_strays(home)
+            kill_strays(home, [name])
         except HomeBusy:
             if time.monotonic() >= give_up:
                 return

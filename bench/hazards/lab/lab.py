@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from bench.hazards.lab.guardian import LOCK, Guardian, folder_of
+from bench.hazards.lab.guardian import LAB, Guardian, folder_of
 from bench.hazards.lab.servers import LabClosed, LabServers
 from bench.servers.breaking.killing import kill_all
 from bench.servers.interruption import uninterrupted
 from bench.servers.running.settings import ServerSettings, Settings
 from bench.servers.running.state import exclusive
-from bench.servers.running.supervisor import Progress, Supervisor
+from bench.servers.running.supervisor import LayPeers, Progress, Supervisor
 from bench.servers.spec import ServerSpec
 
 
@@ -84,8 +84,12 @@ def open_lab(
     home: Path,
     specs: Sequence[ServerSpec],
     progress: Progress = lambda _: None,
+    name: str = LAB,
+    lay_peers: LayPeers | None = None,
 ) -> Iterator[Lab]:
     """Have private servers for a block; `home` is the user's (LOCKBENCH_HOME or .lockbench).
+
+    They are in its folder `name`. `lay_peers` says where they reach each other (see `Supervisor`).
 
     Raises HomeBusy when another lockbench has the lab; ServersError, Died or TooLate when a server does not come up.
     """
@@ -93,10 +97,10 @@ def open_lab(
         home = home.resolve()
     guardian: Guardian | None = None
     try:
-        with exclusive(home, LOCK):
-            supervisor = Supervisor(folder_of(home), _native(specs))
+        with exclusive(home, name):
+            supervisor = Supervisor(folder_of(home, name), _native(specs), lay_peers)
             kill_all(supervisor)  # strays of a lab whose guardian was killed too
-            guardian = Guardian(home)
+            guardian = Guardian(home, name)
             lab = Lab(supervisor, guardian, specs)
             try:
                 supervisor.up(specs, progress)

@@ -26,7 +26,8 @@ _monotonic_ns = time.monotonic_ns  # of the module: looked up for every message
 class Carrier:
     """Lines before some addresses. `run` carries until `stop`; both, and all else, in one thread."""
 
-    def __init__(self, targets: Sequence[Address], delay: Delay) -> None:
+    def __init__(self, targets: Sequence[Address], delay: Delay, at: Sequence[Address] = ()) -> None:
+        """`at` is where each line listens; without it, each has some free port of 127.0.0.1."""
         self.delay = delay
         self.ledger = Ledger()
         self.echo: Address | None = None  # where new connections go instead of to their servers
@@ -38,8 +39,10 @@ class Carrier:
         self._armed_ns = 0
         self._acts: dict[int, Callable[[int], None]] = {}
         self._watched: dict[int, int] = {}
-        self._listeners = [socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) for _ in targets]
-        self.ports: list[int] = [one.getsockname()[1] for one in self._listeners]
+        self._links: set[Link] = set()
+        at = at or [("127.0.0.1", 0)] * len(targets)
+        self._listeners = [socket.create_server(one, backlog=_BACKLOG) for one in at]
+        self.places: list[Address] = [one.getsockname() for one in self._listeners]
         for listener, target in zip(self._listeners, targets, strict=True):
             listener.setblocking(False)
             self.watch(listener.fileno(), lambda _, listener=listener, to=target: self._accept(listener, to))  # type: ignore[misc]
@@ -49,6 +52,12 @@ class Carrier:
         """Call `act` with the events when there is something to read."""
         self._acts[descriptor] = act
         self._listen(descriptor, select.EPOLLIN)
+
+    def become(self, jitter_us: float, reset_after_s: float, seed: int) -> None:
+        """Be another network from now on, also for the connections that there are."""
+        self.delay.become(jitter_us, reset_after_s, seed)
+        for link in self._links:
+            self._live(link)
 
     def stop(self) -> None:
         """`run` ends after what it does now."""
@@ -85,9 +94,17 @@ class Carrier:
         link = Link(client, server)
         for flow in link.flows:
             self.watch(flow.source.fileno(), lambda events, flow=flow: self._on(flow, events))  # type: ignore[misc]
-        life_ns = None if self.echo else self.delay.life_ns()
+        self._links.add(link)
+        if not self.echo:
+            self._live(link)
+
+    def _live(self, link: Link) -> None:
+        """As long as is drawn now, whatever was drawn before."""
+        life_ns = self.delay.life_ns()
+        link.ends_by = 0
         if life_ns is not None:
             self._hold(_monotonic_ns() + life_ns, link, End.RESET)
+            link.ends_by = self._number
 
     def _on(self, flow: Flow, events: int) -> None:
         """The socket that a flow reads has something, has room, or has ended."""
@@ -133,9 +150,10 @@ class Carrier:
         held, ledger = self._held, self.ledger
         now_ns = _monotonic_ns()
         while held and held[0][0] <= now_ns:
-            due_ns, _, whose, item = heappop(held)
+            due_ns, number, whose, item = heappop(held)
             if isinstance(whose, Link):
-                self._close(whose, reset=True)
+                if whose.ends_by == number:
+                    self._close(whose, reset=True)
             elif not whose.link.closed:
                 whose.pending -= 1
                 ledger.messages += 1
@@ -190,4 +208,5 @@ class Carrier:
             descriptor = end.fileno()
             self._listen(descriptor, 0)
             del self._watched[descriptor], self._acts[descriptor]
+        self._links.discard(link)
         link.close(reset)

@@ -36,6 +36,8 @@ class _Orders:
             self._obey(json.loads(line))
 
     def _obey(self, order: Mapping[str, Any]) -> None:
+        if "become" in order:
+            self._carrier.become(**order["become"])
         if "hold_us" in order:
             self._carrier.delay.hold(*order["hold_us"])
         if "echo" in order:
@@ -53,10 +55,10 @@ def main() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two descriptors for each connection
     plan = json.loads(sys.stdin.buffer.raw.readline())  # type: ignore[union-attr]  # raw: what follows stays in the pipe
-    targets = [(str(host), int(port)) for host, port in plan["targets"]]
-    carrier = Carrier(targets, Delay(plan["jitter_us"], plan["reset_after_s"], plan["seed"]))
+    targets, at = ([(str(host), int(port)) for host, port in plan[name]] for name in ("targets", "at"))
+    carrier = Carrier(targets, Delay(plan["jitter_us"], plan["reset_after_s"], plan["seed"]), at)
     carrier.watch(0, _Orders(carrier).hear)
-    _say({"ports": carrier.ports})
+    _say({"places": carrier.places})
     gc.freeze()
     gc.disable()
     carrier.run()

@@ -21,6 +21,11 @@ class Delay:
     def __post_init__(self) -> None:
         self._draw = random.Random(self.seed)
 
+    def become(self, jitter_us: float, reset_after_s: float, seed: int) -> None:
+        """Another network from now on, with draws of its own."""
+        self.jitter_us, self.reset_after_s, self.seed = jitter_us, reset_after_s, seed
+        self._draw = random.Random(seed)
+
     def hold(self, onward_us: float, backward_us: float, jitters: bool = True) -> None:
         """Set how long messages are held from now on, to the server and back, with the jitter or without. Never less
         than nothing."""

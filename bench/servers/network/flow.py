@@ -95,10 +95,11 @@ class Flow:
 class Link:
     """One connection through a line: two sockets, two flows."""
 
-    __slots__ = ("client", "closed", "flows", "server")
+    __slots__ = ("client", "closed", "ends_by", "flows", "server")
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client, self.server = client, server
+        self.ends_by = 0  # the number of what is held to reset it; what has another number is of a network of before
         self.flows = (Flow(self, client, server, onward=True), Flow(self, server, client, onward=False))
         self.closed = False
 

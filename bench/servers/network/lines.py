@@ -58,11 +58,21 @@ class Lines:
         """What was carried up to now."""
         return self._order({})
 
-    def begin(self, targets: Sequence[Address], jitter_us: float, reset_after_s: float, seed: int) -> None:
-        """Say what to carry; called once, by `open_lines`."""
-        plan = {"targets": targets, "jitter_us": jitter_us, "reset_after_s": reset_after_s, "seed": seed}
-        ports = self._ask(plan)["ports"]
-        self.places = {target: ("127.0.0.1", port) for target, port in zip(targets, ports, strict=True)}
+    def become(self, jitter_us: float, reset_after_s: float, seed: int) -> Counts:
+        """Have another network's jitter and lives of connections from now on; what `hold` set stays."""
+        return self._order({"become": {"jitter_us": jitter_us, "reset_after_s": reset_after_s, "seed": seed}})
+
+    def begin(self, targets: Mapping[Address, Address], jitter_us: float, reset_after_s: float, seed: int) -> None:
+        """Say what to carry, and where each line is to listen; called once, by `open_lines`."""
+        plan = {
+            "targets": list(targets),
+            "at": list(targets.values()),
+            "jitter_us": jitter_us,
+            "reset_after_s": reset_after_s,
+            "seed": seed,
+        }
+        places = self._ask(plan)["places"]
+        self.places = {target: (str(host), int(port)) for target, (host, port) in zip(targets, places, strict=True)}
 
     def _order(self, order: Mapping[str, Any]) -> Counts:
         return Counts.from_tree(self._ask(order))
@@ -97,10 +107,15 @@ class Lines:
 
 @contextmanager
 def open_lines(
-    targets: Sequence[Address], jitter_us: float = 0.0, reset_after_s: float = 0.0, seed: int = 0
+    targets: Sequence[Address],
+    jitter_us: float = 0.0,
+    reset_after_s: float = 0.0,
+    seed: int = 0,
+    at: Mapping[Address, Address] | None = None,
 ) -> Iterator[Lines]:
     """Have a line before each of these addresses for a block, without a delay until `hold` asks for one.
 
+    `at` says where the line before an address listens; without it, at some free port of 127.0.0.1.
     Jitter comes on top, each way, uniform from 0. Connections live for `reset_after_s` on average (0: for ever), and
     are then reset on both sides. Raises LinesFailed.
     """
@@ -115,7 +130,8 @@ def open_lines(
         )
         try:
             lines = Lines(process, said)
-            lines.begin(list(dict.fromkeys(targets)), jitter_us, reset_after_s, seed)
+            places = {target: (at or {}).get(target, ("127.0.0.1", 0)) for target in targets}
+            lines.begin(places, jitter_us, reset_after_s, seed)
             yield lines
         finally:
             _end(process)

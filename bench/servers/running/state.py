@@ -70,6 +70,7 @@ class StateFile:
                 {
                     "name": state.node.name,
                     "host": state.node.host,
+                    "peer_host": state.node.peer_host,
                     "ports": dict(state.node.ports),
                     "directory": str(state.node.directory),
                     "folder": str(state.folder),
@@ -96,7 +97,8 @@ class StateFile:
 
 
 def _node_state(entry: Mapping[str, Any]) -> NodeState:
-    node = Node(entry["name"], entry["ports"], Path(entry["directory"]), entry["host"])
+    peer_host = entry.get("peer_host", "")  # servers of an older lockbench may still be up
+    node = Node(entry["name"], entry["ports"], Path(entry["directory"]), entry["host"], peer_host)
     return NodeState(node, entry["identity"], Path(entry["folder"]))
 
 

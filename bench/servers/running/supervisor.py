@@ -29,6 +29,7 @@ _SHOWN_MOST = 300  # characters of a stranger's words: a web server answers with
 _COMPOSE_INSTALL = "sudo apt-get install docker.io docker-compose-v2 (Ubuntu) or docker.io docker-compose (Debian 13)"
 _SOURCES_ASKED = ("url", "compose", "native")
 Progress = Callable[[str], None]
+LayPeers = Callable[[ServerSpec, Sequence[Node]], Sequence[Node]]  # puts something between the nodes of a set
 
 
 class ServersError(LockbenchError):
@@ -64,9 +65,11 @@ class Starting:
 class Supervisor:
     """All servers of one home folder (`.lockbench`). Every method leaves the folder's records true at every instant."""
 
-    def __init__(self, home: Path, settings: Settings | None = None) -> None:
+    def __init__(self, home: Path, settings: Settings | None = None, lay_peers: LayPeers | None = None) -> None:
+        """`lay_peers` sees the nodes of each native set before it is started, and says where they reach each other."""
         self.home = Path(os.path.realpath(home))  # unlike `resolve`, this lets a link to itself be reported later
         self.settings = settings or Settings()
+        self._lay_peers = lay_peers or (lambda _, nodes: nodes)
         self._launches: dict[tuple[str, str], Launch] = {}  # as started by this object, by names of set and node
 
     @classmethod
@@ -224,7 +227,8 @@ class Supervisor:
             mine = ports[index * per_node : (index + 1) * per_node]
             node = Node(name, dict(zip(spec.port_names, mine, strict=True)), folder / "data")
             states.append(NodeState(node, "", folder))
-        return tuple(states)
+        laid = self._lay_peers(spec, [state.node for state in states])
+        return tuple(replace(state, node=node) for state, node in zip(states, laid, strict=True))
 
     def _node_folder(self, spec: ServerSpec, node_name: str) -> Path:
         """Under the home; for a server that must not run as root, elsewhere if its account cannot enter the home."""

@@ -47,7 +47,7 @@ class Topology:
 
 def peer_url(node: Node) -> str:
     """Where the other members reach this one."""
-    return f"http://{node.host}:{node.ports['peer']}"
+    return f"http://{node.reached_at}:{node.ports['peer']}"
 
 
 def member_id(url: str, token: str) -> int:

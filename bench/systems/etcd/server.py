@@ -36,6 +36,7 @@ class EtcdServers(ServerSpec):
     title = "etcd"
     node_names = ("etcd-1", "etcd-2", "etcd-3")
     port_names = ("client", "peer")
+    peer_port_names = ("peer",)
     debian_packages = ("etcd-server",)
     compose_services = ("etcd-1", "etcd-2", "etcd-3")
     compose_port = 2379
@@ -146,7 +147,7 @@ def _flags(node: Node, topology: Topology) -> tuple[str, ...]:
         "data-dir": str(node.directory / topology.token),  # by token: data of another cluster can never be picked up
         "listen-client-urls": client_url,
         "advertise-client-urls": client_url,
-        "listen-peer-urls": peer_url(node),
+        "listen-peer-urls": f"http://{node.host}:{node.ports['peer']}",
         "initial-advertise-peer-urls": peer_url(node),
         "initial-cluster": topology.peers,
         "initial-cluster-token": topology.token,

@@ -1,5 +1,6 @@
 """What an ensemble says of itself: by four-letter words, and by the configuration that every session may read."""
 
+import re
 import ssl
 from collections.abc import Mapping
 
@@ -10,6 +11,7 @@ from bench.systems.zookeeper.four_letter import NotAllowed, ask, fields
 from bench.systems.zookeeper.session import Session
 
 NOT_REPORTED = "not reported"
+_ON_LOOPBACK = re.compile(r"=127(?:\.\d+){3}:(\d+):\d+:")  # server.1=host:quorum port:election port:role
 _CONFIG = "/zookeeper/config"  # since 3.5; each member's line, in the words of zoo.cfg
 
 
@@ -48,4 +50,10 @@ def _members(session: Session) -> list[str]:
         data, _ = session.ask(lambda: session.kazoo.get_async(_CONFIG))
     except KazooException:
         return []
-    return sorted(line for line in data.decode().splitlines() if line.startswith("server."))
+    return sorted(_alike(line) for line in data.decode().splitlines() if line.startswith("server."))
+
+
+def _alike(member: str) -> str:
+    """The same from every server: behind delay lines each knows the others by other addresses of loopback, and those
+    that it may not ask by another port for elections."""
+    return _ON_LOOPBACK.sub(r"=127.0.0.1:\1:", member)

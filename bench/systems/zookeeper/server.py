@@ -68,6 +68,7 @@ class ZooKeeperServers(ServerSpec):
     title: ClassVar[str] = "ZooKeeper"
     node_names: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
     port_names: ClassVar[tuple[str, ...]] = ("client", "peer", "election")
+    peer_port_names: ClassVar[tuple[str, ...]] = ("peer", "election")
     # The library has the jars; the package `zookeeper` adds scripts that are not used here, and a desktop Java.
     debian_packages: ClassVar[tuple[str, ...]] = ("libzookeeper-java", "default-jre-headless")
     compose_services: ClassVar[tuple[str, ...]] = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
@@ -103,11 +104,11 @@ class ZooKeeperServers(ServerSpec):
 
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         """Write `myid`, `zoo.cfg` and the logging of either kind of release into each node's data directory."""
-        members = "".join(
-            f"server.{number}={node.host}:{node.ports['peer']}:{node.ports['election']}\n"
-            for number, node in enumerate(nodes, 1)
-        )
-        return [self._prepare_one(node, number, members, found) for number, node in enumerate(nodes, 1)]
+        launches = []
+        for number, node in enumerate(nodes, 1):
+            entries = (_entry(number, node, other, one) for other, one in enumerate(nodes, 1))
+            launches.append(self._prepare_one(node, number, "".join(entries), found))
+        return launches
 
     def _prepare_one(self, node: Node, number: int, members: str, found: Found) -> Launch:
         directory = node.directory
@@ -193,6 +194,19 @@ class ZooKeeperServers(ServerSpec):
 
     def native_durability(self) -> Mapping[str, str]:
         return {"forceSync": "yes"}
+
+
+def _entry(own: int, node: Node, number: int, one: Node) -> str:
+    """How the configuration of server `own` tells where server `number` is.
+
+    Of two servers the one with the higher number opens the connection for elections; where the other asks first, that
+    one is called back at the address where it listens, past any delay line. So behind lines only the higher one may
+    ask: for the other there is a port at which nobody listens.
+    """
+    if number == own:
+        return f"server.{number}={node.host}:{node.ports['peer']}:{node.ports['election']}\n"
+    election = one.ports["client" if one.peer_host and own < number else "election"]
+    return f"server.{number}={one.reached_at}:{one.ports['peer']}:{election}\n"
 
 
 def _java() -> str | None:

@@ -1,6 +1,6 @@
-"""A network that was never measured."""
+"""Networks that were never measured."""
 
-from bench.records.schema import NetworkMeasured, RoundTrips
+from bench.records.schema import NetworkMeasured, PeerNetworkMeasured, RoundTrips
 
 
 def trips(us: float) -> RoundTrips:
@@ -26,3 +26,9 @@ def network(rtt_us: float, **changes: object) -> NetworkMeasured:
         "late_us_p99": 90.0,
     }
     return NetworkMeasured.model_validate({**usual, **changes})
+
+
+def peer_network(rtt_us: float, **changes: object) -> PeerNetworkMeasured:
+    """The same between servers."""
+    leads = {"leader": "etcd-2", "leader_after": "etcd-2"}
+    return PeerNetworkMeasured.model_validate({**network(rtt_us).model_dump(), **leads, **changes})
