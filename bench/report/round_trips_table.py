@@ -16,7 +16,7 @@ _EXPLANATION = (
     "One client without contention, over networks of different round trips. How much longer the median latency is for "
     "each ms of the measured round trip is the number of sequential round trips: Theil and Sen's slope over the runs, "
     "with its 95 % interval. What does not depend on the network is the latency at a round trip of zero. An adapter "
-    f"agrees within {AGREES_WITHIN:g}."
+    f"agrees within {AGREES_WITHIN:g}. Between servers: only those round trips vary, and the client asks the leader."
 )
 
 
@@ -48,6 +48,7 @@ def _flat(one: Counted) -> Mapping[str, object]:
     slope = one.slope
     return {
         "system": one.system,
+        "between": one.between,
         "operation": one.operation,
         "round_trips": slope.round_trips,
         "round_trips_low": slope.low,
@@ -86,6 +87,7 @@ def _networks(line: _Line) -> str:
 
 _COLUMNS: Sequence[Column[_Line]] = (
     system_column(lambda line: line.row),
+    Column("Between", lambda line: line.counted.between, fit=Fit(width=10)),
     Column("Operation", lambda line: line.counted.operation, fit=Fit(width=9)),
     Column("Round trips", lambda line: _text(slope_words(line.counted), line), fit=Fit()),
     Column("Declared", _declared, fit=Fit(width=8, right=True)),

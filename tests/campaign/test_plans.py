@@ -56,12 +56,19 @@ def test_the_contention_sweeps_keep_to_their_time() -> None:
 
 
 def test_the_sweep_of_networks_keeps_to_its_time_and_has_enough_of_them() -> None:
-    assert loaded_s(QUICK, "network") < 2 * 60  # of at most six minutes: the rest is starting and probing
-    path = plan_of_the_bench("network", "quick")
-    assert path is not None
-    networks = {one.changes["network"] for one in read_workload_file(path, QUICK).cells}
-    assert len(networks) >= 5
-    assert "none" not in networks
+    assert loaded_s(QUICK, "network") < 2.5 * 60  # of at most six minutes: the rest is starting and probing
+    for mode in (QUICK, FULL, REFERENCE):
+        path = plan_of_the_bench("network", mode.name)
+        assert path is not None
+        asked = [
+            (one.changes["network"], one.changes.get("peer_network")) for one in read_workload_file(path, mode).cells
+        ]
+        networks = {network for network, peers in asked if peers is None}
+        assert len(networks) >= 5
+        assert "none" not in networks
+        peers = [(network, peers) for network, peers in asked if peers is not None]
+        assert len({between for network, between in peers if network == "rtt=0ms"}) >= 5
+        assert len([network for network, _ in peers if network != "rtt=0ms"]) >= 2, "for the model's test"
 
 
 def test_the_sweep_of_jobs_keeps_to_its_time_and_has_every_way() -> None:

@@ -4,22 +4,42 @@ The slope of the median latency over the measured round trip is the number of ro
 whatever the machine; all that does not depend on the network is in the intercept. Theil and Sen's estimate: the median
 of the slopes between all pairs of runs over different networks. Its interval is Sen's (JASA 63, 1968), from the ranks
 of Kendall's test, and needs no assumption about the noise: a run that something else disturbed moves it little.
+
+Those between client and server and those between servers are counted apart: one network varies, the other stays.
 """
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.runs import RunRow
+from bench.analysis.runs import RunRow, Setting
+from bench.records.schema import NetworkMeasured
 from bench.records.workload import UNCONTENDED, Workload
 
 OPERATIONS = ("acquire", "release")
 NETWORKS_NEEDED = 3
 AGREES_WITHIN = 0.15  # round trips
 _Z = 1.959964  # of 95 %
-_ALIKE_WITHOUT = {"network", "label", "warmup_s", "measure_s"}
+_ALIKE_WITHOUT = {"label", "warmup_s", "measure_s"}
+CLIENTS, PEERS = "clients and servers", "servers"  # between whom
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """One of the two networks: where a workload asks for it, where a run has it, and what an adapter declares of it."""
+
+    asked: str
+    of: Callable[[RunRow], NetworkMeasured | None]
+    declared: str  # with the operation's name in it, where each has its own
+
+
+_BETWEEN: Mapping[str, _Between] = {
+    CLIENTS: _Between("network", lambda run: run.network, "{}_round_trips"),
+    PEERS: _Between("peer_network", lambda run: run.peer_network, "peer_round_trips"),
+}
+BETWEEN = tuple(_BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +57,7 @@ class Counted:
     """One operation of one system over several networks."""
 
     system: str
+    between: str  # of `BETWEEN`: whose round trips
     operation: str  # of `OPERATIONS`
     slope: Slope
     declared: int | None  # by the adapter; None: not recorded
@@ -49,29 +70,35 @@ class Counted:
 
     def points(self) -> Sequence[tuple[float, float]]:
         """Measured round trip and median latency of each run, in µs, by the round trip."""
-        return points(self.runs, self.operation)
+        return points(self.runs, self.operation, self.between)
 
 
 def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
     """Every operation of every system whose lone client was measured over enough networks, in the order of the rows."""
-    groups: dict[tuple[object, ...], list[RunRow]] = {}
+    groups: dict[tuple[str, str, Setting | None, str], list[RunRow]] = {}
     for row in rows:
-        if _tells(row):
-            groups.setdefault((row.system, row.setting, _rest(row.workload)), []).append(row)
+        for between, network in _BETWEEN.items():
+            if _tells(row) and network.of(row) is not None:
+                key = (between, row.system, row.setting, _rest(row.workload, network.asked))
+                groups.setdefault(key, []).append(row)
     found = []
-    for runs in groups.values():
+    for (between, system, *_), runs in groups.items():
+        network = _BETWEEN[between]
         for operation in OPERATIONS:
-            slope = theil_sen([(*point, run.workload.network) for run, point in _pairs(runs, operation)])
+            measured = [
+                (*point, getattr(run.workload, network.asked)) for run, point in _pairs(runs, operation, network)
+            ]
+            slope = theil_sen(measured)
             if slope is not None:
-                declared = runs[0].capabilities.get(f"{operation}_round_trips")
+                declared = runs[0].capabilities.get(network.declared.format(operation))
                 number = None if declared is None else int(declared)
-                found.append(Counted(runs[0].system, operation, slope, number, tuple(runs)))
+                found.append(Counted(system, between, operation, slope, number, tuple(runs)))
     return tuple(found)
 
 
-def points(runs: Iterable[RunRow], operation: str) -> Sequence[tuple[float, float]]:
+def points(runs: Iterable[RunRow], operation: str, between: str = CLIENTS) -> Sequence[tuple[float, float]]:
     """Measured round trip and median latency of those runs that have both, in µs, by the round trip."""
-    return sorted(point for _, point in _pairs(runs, operation))
+    return sorted(point for _, point in _pairs(runs, operation, _BETWEEN[between]))
 
 
 def theil_sen(measured: Sequence[tuple[float, float, str]]) -> Slope | None:
@@ -93,17 +120,17 @@ def theil_sen(measured: Sequence[tuple[float, float, str]]) -> Slope | None:
 
 
 def _tells(row: RunRow) -> bool:
-    return row.network is not None and not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
+    return not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
 
 
-def _rest(workload: Workload) -> str:
-    return repr(workload.model_dump(exclude=_ALIKE_WITHOUT))
+def _rest(workload: Workload, network: str) -> str:
+    return repr(workload.model_dump(exclude={*_ALIKE_WITHOUT, network}))
 
 
-def _pairs(runs: Iterable[RunRow], operation: str) -> Sequence[tuple[RunRow, tuple[float, float]]]:
+def _pairs(runs: Iterable[RunRow], operation: str, between: _Between) -> Sequence[tuple[RunRow, tuple[float, float]]]:
     found = []
     for run in runs:
-        latency_us = run.metrics.get(f"{operation}_us_p50")
-        if run.network is not None and latency_us is not None:
-            found.append((run, (run.network.rtt_us, latency_us)))
+        network, latency_us = between.of(run), run.metrics.get(f"{operation}_us_p50")
+        if network is not None and latency_us is not None:
+            found.append((run, (network.rtt_us, latency_us)))
     return found

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from bench.analysis import names
 from bench.analysis.evidence import Evidence
-from bench.analysis.network.slopes import OPERATIONS, Counted, counted
+from bench.analysis.network.slopes import BETWEEN, OPERATIONS, PEERS, Counted, counted
 from bench.report.figures.contention.marks import SMALL, WIDTH_IN, labels, nothing
 from bench.report.figures.drawing import (
     Drawing,
@@ -21,7 +21,8 @@ from bench.report.style import house_style, look
 
 NAME = "round_trips"
 _TITLE = "Latency by round trip: the slope counts the round trips"
-_PANEL_IN, _LEFT_IN, _NAMES_IN, _TOP_IN, _SCALE_IN = 2.7, 0.6, 1.05, 0.55, 0.5
+_PANEL_IN, _LEFT_IN, _NAMES_IN, _TOP_IN, _SCALE_IN, _GAP_IN = 2.7, 0.6, 1.05, 0.55, 0.5, 0.25
+_OF_PEERS = "Below, only the round trips between servers vary, and the client asks the leader. "
 _US_PER_MS = 1_000.0
 
 
@@ -30,18 +31,22 @@ def round_trips(evidence: Evidence) -> Drawing:
     found = evidence.once(_counted)
     if not found:
         return nothing(evidence, NAME, _TITLE, "one client over several networks")
+    shown = [between for between in BETWEEN if any(one.between == between for one in found)]
     caption = (
         "One client without contention. Each point: the median of one run over the round trip that was measured "
         "through its delay lines. Lines: Theil and Sen's slope, written beside the system: its sequential round trips. "
-        f"{machine_words(evidence)}"
+        f"{_OF_PEERS if PEERS in shown else ''}{machine_words(evidence)}"
     )
     with house_style():
         below_in = caption_height_in(caption, WIDTH_IN) + _SCALE_IN
-        figure = canvas(WIDTH_IN, below_in + _PANEL_IN + _TOP_IN)
+        row_in = _PANEL_IN + _SCALE_IN + _GAP_IN
+        figure = canvas(WIDTH_IN, below_in + _PANEL_IN + (len(shown) - 1) * row_in + _TOP_IN)
         write_caption(figure, caption)
         write_title(figure, _TITLE)
-        for place, operation in enumerate(OPERATIONS):
-            _panel(figure, place, operation, [one for one in found if one.operation == operation], below_in)
+        for row, between in enumerate(reversed(shown)):
+            for place, operation in enumerate(OPERATIONS):
+                these = [one for one in found if (one.operation, one.between) == (operation, between)]
+                _panel(figure, place, operation, these, below_in + row * row_in)
     runs = dict.fromkeys(run.run_id for one in found for run in one.runs)
     return load_drawing(NAME, _TITLE, caption, runs, evidence, figure)
 
@@ -51,6 +56,8 @@ def _counted(evidence: Evidence) -> tuple[Counted, ...]:
 
 
 def _panel(figure: Figure, place: int, operation: str, found: Sequence[Counted], below_in: float) -> None:
+    if not found:
+        return
     width_in, height_in = (float(size) for size in figure.get_size_inches())
     panel_in = (width_in - 2 * (_LEFT_IN + _NAMES_IN)) / 2
     left_in = _LEFT_IN + place * (panel_in + _NAMES_IN + _LEFT_IN)
@@ -77,6 +84,6 @@ def _panel(figure: Figure, place: int, operation: str, found: Sequence[Counted],
     axes.set_xlim(left=0.0)
     axes.set_ylim(bottom=0.0)
     axes.set_title(operation, fontsize=7.8, pad=4)
-    axes.set_xlabel("measured round trip, ms", fontsize=SMALL)
+    axes.set_xlabel(f"measured round trip between {found[0].between}, ms", fontsize=SMALL)
     axes.set_ylabel(f"median {operation}, ms", fontsize=SMALL)
     labels(axes, ends)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
-from bench.analysis.network.slopes import AGREES_WITHIN, counted, theil_sen
+from bench.analysis.network.slopes import AGREES_WITHIN, CLIENTS, PEERS, counted, theil_sen
 from bench.analysis.runs import RunRow
 from bench.records.workload import Workload
-from tests.analysis.network.made_up import network
+from tests.analysis.network.made_up import network, peer_network
 from tests.run_rows import run_row
 
 RTTS_US = (60.0, 210.0, 510.0, 1_010.0, 2_010.0, 5_020.0)
@@ -105,6 +105,41 @@ def test_a_round_trip_too_many_is_found_and_named() -> None:
     assert found["etcd", "acquire"].slope.round_trips == pytest.approx(2.0)
     assert found["etcd", "acquire"].slope.fixed_us == pytest.approx(100.0)
     assert len(found["etcd", "acquire"].points()) == len(RTTS_US)
+
+
+def between(system: str, trips: int, declared: int, client_rtt_us: float, peers_us: Sequence[float]) -> list[RunRow]:
+    found = []
+    for rtt_us in peers_us:
+        names = {
+            "network": f"rtt={client_rtt_us}",
+            "peer_network": f"rtt={rtt_us}",
+            "label": f"{client_rtt_us} {rtt_us}",
+        }
+        latency_us = 100.0 + client_rtt_us + trips * rtt_us
+        more: dict[str, object] = {
+            "metrics": {"acquire_us_p50": latency_us, "release_us_p50": latency_us},
+            "capabilities": {"acquire_round_trips": "1", "release_round_trips": "1", "peer_round_trips": str(declared)},
+            "network": network(client_rtt_us),
+            "peer_network": peer_network(rtt_us),
+        }
+        workload = UNCONTENDED.model_copy(update=names)
+        found.append(run_row(f"{system}-{client_rtt_us}-{rtt_us}", system, workload, 1, **more))  # type: ignore[arg-type]
+    return found
+
+
+def test_round_trips_between_servers_are_counted_where_only_they_vary() -> None:
+    """Settings that mix both networks count for neither; a trip too many between servers is found."""
+    mixed = [*between("etcd", 1, 1, 510.0, [1_010.0]), *between("etcd", 1, 1, 2_010.0, [510.0])]
+    apart = rows("etcd", 1, 1)
+    right, wrong = between("etcd", 1, 1, 60.0, RTTS_US), between("zookeeper", 2, 1, 60.0, RTTS_US)
+    found = {(one.system, one.between, one.operation): one for one in counted([*apart, *mixed, *right, *wrong])}
+    assert {key: (one.agrees, len(one.runs)) for key, one in found.items() if key[2] == "acquire"} == {
+        ("etcd", CLIENTS, "acquire"): (True, len(RTTS_US)),
+        ("etcd", PEERS, "acquire"): (True, len(RTTS_US)),
+        ("zookeeper", PEERS, "acquire"): (False, len(RTTS_US)),
+    }
+    assert found["zookeeper", PEERS, "release"].slope.round_trips == pytest.approx(2.0)
+    assert found["etcd", PEERS, "acquire"].points()[-1][0] == pytest.approx(RTTS_US[-1])
 
 
 def test_void_runs_other_workloads_and_runs_without_a_network_do_not_count() -> None:
