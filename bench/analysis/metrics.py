@@ -143,6 +143,18 @@ _ALL = (
         "processor time of the load generator for one acquire and release: what the instrument itself costs",
     ),
     Metric(
+        "server_cpu_us_per_pair",
+        "µs",
+        Direction.LOWER,
+        "processor time of all servers together for one acquire and release, idle work included",
+    ),
+    Metric(
+        "pairs_per_server_core_s",
+        "pairs",
+        Direction.HIGHER,
+        "locks acquired and released for each second of processor time that the servers used, all together",
+    ),
+    Metric(
         "generator_cpu_share",
         "1",
         Direction.LOWER,

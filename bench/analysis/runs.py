@@ -12,6 +12,7 @@ from bench.analysis.notes import check_title
 from bench.analysis.quantiles import FRACTIONS, carried_quantile_us
 from bench.records.histogram import LatencyHistogram
 from bench.records.packed import require_whole
+from bench.records.processor_time import of_servers_s
 from bench.records.schema import (
     STRANGERS,
     JobsDone,
@@ -24,6 +25,7 @@ from bench.records.schema import (
     RunState,
     Severity,
     Struck,
+    Traffic,
     WarmUp,
 )
 from bench.records.store import CampaignFolder, RunFolder, StoreError
@@ -104,6 +106,7 @@ class RunRow:
     over_time: OverTime | None = None
     network: NetworkMeasured | None = None  # None: there was none but what there is
     peer_network: PeerNetworkMeasured | None = None  # the same between servers
+    traffic: Traffic | None = None  # None: it was not counted
 
     @property
     def void(self) -> bool:
@@ -212,6 +215,11 @@ def _measured_row(
     metrics["throughput_pairs_per_s"] = rate if pairs else None
     every_pair = pairs + measured.counts.get(f"{STRANGERS}{_RELEASED}", 0)  # the processor time is that of all clients
     metrics["client_cpu_us_per_pair"] = measured.generator_cpu_s * 1e6 / every_pair if every_pair else None
+    servers_cpu_s = of_servers_s(measured.cpu_s_by_process)
+    # The kernel counts in ticks of 10 ms: fewer than one of them tell nothing.
+    by_pair = servers_cpu_s / every_pair if servers_cpu_s and every_pair else None
+    metrics["server_cpu_us_per_pair"] = by_pair * 1e6 if by_pair else None
+    metrics["pairs_per_server_core_s"] = 1.0 / by_pair if by_pair else None
     metrics["generator_cpu_share"] = generator_share(measured)
     metrics["requests_per_grant"] = _requests_per_grant(plan, measured)
     metrics |= {name: from_events.get(name) for name in FROM_EVENTS}
@@ -259,6 +267,7 @@ def _measured_row(
         warmed=measured.warmed,
         network=measured.network,
         peer_network=measured.peer_network,
+        traffic=measured.traffic,
     )
 
 

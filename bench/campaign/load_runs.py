@@ -17,6 +17,7 @@ from bench.campaign.readiness import Readiness, prepare_servers, readiness
 from bench.campaign.runs import Runs
 from bench.campaign.same_experiment import refuse_other_facts
 from bench.campaign.servers import Progress, server_view, servers_up
+from bench.campaign.traffic import traffic_of
 from bench.errors import LockbenchError
 from bench.hazards.lab.lab import Lab, open_lab, require_servers
 from bench.hazards.lab.servers import LabServers
@@ -124,6 +125,7 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
             networks = {
                 "network": network.measured(measured) if network else None,
                 "peer_network": peers.measured_between(measured) if peers else None,
+                "traffic": traffic_of(plan, supervisor, network, peers, self.progress) if network else None,
             }
         return measured.model_copy(update={"server_view": view, "warmed": ready.warmed, **networks})
 

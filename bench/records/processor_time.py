@@ -13,6 +13,8 @@ from time import monotonic_ns
 REST = "rest of the machine"
 LINES = "delay lines"  # of the network between clients and servers, where a run has one
 PEER_LINES = "delay lines between servers"
+GENERATOR = "generator"
+_NO_SERVERS = {GENERATOR, LINES, PEER_LINES, REST}
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _IDLE, _IOWAIT, _GUEST = 3, 4, 8  # of the numbers of a processor's line in proc(5)'s stat; guest time is in user time
 _PARENT, _USER, _CHILDREN_SYSTEM = 1, 11, 14  # of the fields of a process's stat, from its state on
@@ -61,7 +63,7 @@ def used(before: Reading, after: Reading, generator_cpu_s: float, length_s: floa
     busy = {number: after.busy[number] - before.busy[number] for number in after.busy}
     passed = {number: max(1, after.passed[number] - before.passed[number]) for number in after.passed}
     to_window = length_s / seconds / _TICKS_PER_S
-    by_process = {"generator": generator_cpu_s} | {
+    by_process = {GENERATOR: generator_cpu_s} | {
         # A node that was started anew meanwhile begins again at nothing.
         name: max(0, ticks - before.by_process.get(name, 0)) * to_window
         for name, ticks in after.by_process.items()
@@ -73,6 +75,12 @@ def used(before: Reading, after: Reading, generator_cpu_s: float, length_s: floa
         {number: round(busy[number] / passed[number], 4) for number in busy},
         {name: round(cpu_s, 3) for name, cpu_s in (by_process | {REST: max(0.0, rest)}).items()},
     )
+
+
+def of_servers_s(cpu_s_by_process: Mapping[str, float]) -> float | None:
+    """What all nodes used together; None where none of them is a process of this machine."""
+    nodes = [cpu_s for name, cpu_s in cpu_s_by_process.items() if name not in _NO_SERVERS]
+    return sum(nodes) if nodes else None
 
 
 def _by_process(processes: Mapping[str, int], proc: Path) -> dict[str, int]:

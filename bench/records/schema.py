@@ -258,6 +258,46 @@ class PeerNetworkMeasured(NetworkMeasured):
     past_lines: tuple[str, ...] = ()  # connections between servers that no line carried, in words
 
 
+class Carried(_Record):
+    """What delay lines carried, each way. A message is what one read from a socket returned."""
+
+    messages_to: int  # to the servers
+    bytes_to: int
+    messages_from: int
+    bytes_from: int
+
+    @property
+    def messages(self) -> int:
+        """Both ways."""
+        return self.messages_to + self.messages_from
+
+    @property
+    def bytes(self) -> int:
+        """Both ways."""
+        return self.bytes_to + self.bytes_from
+
+
+class TrafficPhase(_Record):
+    """What was carried while something was done so many times, or nothing for so long."""
+
+    seconds: float
+    times: int = 0
+    clients: Carried
+    peers: Carried | None = None  # between servers; None: no lines there
+
+
+class Traffic(_Record):
+    """What goes over the wire for a lock, counted after the load by one client, or two, over lines without a delay.
+
+    Phases: `open` (a client that holds nothing), `pairs` (acquire and release), `holder` (it holds a lock), `waiter`
+    (it holds a lock and another waits for it), `hand_offs` (from a release to the waiter's grant).
+    """
+
+    ttl_ms: int  # of the sessions and leases: what keeps these alive is sent a few times in each
+    wait: str
+    phases: dict[str, TrafficPhase]
+
+
 class Measured(_Record):
     """What the load generator saw between the end of the warm-up and the end of the window.
 
@@ -314,6 +354,7 @@ class Measured(_Record):
     faults: tuple[Struck, ...] = ()
     network: NetworkMeasured | None = None  # between clients and servers, where one was asked for
     peer_network: PeerNetworkMeasured | None = None  # between servers, where one was asked for
+    traffic: Traffic | None = None  # of one client alone, where the round trip asked for is 0 ms
     tags: tuple[str, ...] = ()  # the registry's tags at the time of the run, such as `emulator`
     live: LiveSession | None = None  # None: a planned run
 

@@ -24,6 +24,7 @@ from bench.report.hazard_tidy import trials_csv, verdicts_csv
 from bench.report.round_trips_table import round_trips_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
 from bench.report.topics import Topic, apart, drawn_apart
+from bench.report.traffic_table import traffic_csv
 from bench.report.writers.html import html_page
 from bench.report.writers.markdown import markdown
 
@@ -36,7 +37,7 @@ def export(
     campaign: CampaignFolder | Path, target: Path, root: Path | None = None, hazards: HazardFolder | None = None
 ) -> list[Path]:
     """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure; of
-    runs over several networks also round_trips.csv.
+    runs over several networks also round_trips.csv and, where it was counted, traffic.csv.
 
     Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures;
     with campaigns about a topic beside it also that topic's {md,html}, {cells,runs}.csv, their figures.
@@ -94,8 +95,12 @@ def _tables(
         "runs.csv": (runs_csv(evidence), measured),
     }
     over_networks = evidence.apart.get(NETWORK, evidence)
-    if text := round_trips_csv(over_networks):
-        texts["round_trips.csv"] = (text, tuple(sorted(row.run_id for row in over_networks.rows)))
+    for name, text in (
+        ("round_trips.csv", round_trips_csv(over_networks)),
+        ("traffic.csv", traffic_csv(over_networks)),
+    ):
+        if text:
+            texts[name] = (text, tuple(sorted(row.run_id for row in over_networks.rows)))
     return {name: (text.encode("utf-8"), runs) for name, (text, runs) in texts.items()}
 
 

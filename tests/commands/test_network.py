@@ -1,11 +1,13 @@
 """`lockbench run --network` on real servers: clients alone use the lines, which are measured and end with it."""
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from bench.analysis.network.traffic import sent
 from bench.analysis.runs import run_rows
 from bench.records.processor_time import LINES, PEER_LINES
 from bench.records.schema import RunState
@@ -30,7 +32,7 @@ def line_processes(folder: Path) -> list[int]:
 def test_each_run_has_the_network_that_it_asks_for(tmp_path: Path) -> None:
     """Redlock has five addresses; a client of etcd or ZooKeeper has one connection to any of three."""
     systems = ("-s", "redlock", "-s", "etcd")
-    ended = lockbench(tmp_path, "run", *systems, "-w", "uncontended", "--network", "rtt=5ms", *BRIEF, within_s=110)
+    ended = lockbench(tmp_path, "run", *systems, "-w", "uncontended", "--network", "rtt=5ms", *BRIEF, within_s=150)
     assert ended.returncode == 0, ended.stderr
     rows = {row.system: row for row in run_rows(campaign_of(tmp_path))}
     for system, addresses in (("redlock", 5), ("etcd", 3)):
@@ -47,10 +49,25 @@ def test_each_run_has_the_network_that_it_asks_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.servers
+def test_what_a_lock_sends_is_counted_at_lines_without_a_delay(tmp_path: Path) -> None:
+    """Redis: a command and its answer for the acquire, and again for the release; nothing keeps its lease alive."""
+    ended = lockbench(tmp_path, "run", "-s", "redis", "-w", "uncontended", "--network", "rtt=0ms", *BRIEF, within_s=150)
+    assert ended.returncode == 0, ended.stderr
+    (row,) = run_rows(campaign_of(tmp_path))
+    (found,) = sent([replace(row, void_cause=None)])  # as on a machine without other work
+    assert found.numbers["pair"]["messages"] == pytest.approx(4.0, abs=0.2)
+    assert 100 < found.numbers["pair"]["bytes"] < 1_000
+    assert found.numbers["holder_s"]["messages"] == 0.0
+    assert found.numbers["hand_off"]["messages"] >= 2.0
+    assert "peers_pair" not in found.numbers
+    assert row.metrics["server_cpu_us_per_pair"] or row.operations == 0
+
+
+@pytest.mark.servers
 def test_servers_reach_each_other_over_the_network_that_is_asked_for(tmp_path: Path) -> None:
     """Each acquire and each release needs a round trip between servers, which nothing but the lines can carry."""
     asked = ("-s", "etcd", "-s", "zookeeper", "-w", "uncontended", "--peer-network", "rtt=5ms")
-    ended = lockbench(tmp_path, "run", *asked, *BRIEF, within_s=110)
+    ended = lockbench(tmp_path, "run", *asked, *BRIEF, within_s=150)
     assert ended.returncode == 0, ended.stderr
     rows = {row.system: row for row in run_rows(campaign_of(tmp_path))}
     for system in ("etcd", "zookeeper"):
@@ -63,7 +80,8 @@ def test_servers_reach_each_other_over_the_network_that_is_asked_for(tmp_path: P
         assert found.leader == found.leader_after
         assert found.messages > 4 * row.operations, "a proposal and its acknowledgement, twice a pair"
         assert row.cpu_s_by_process.keys() >= {PEER_LINES}
-        assert 4_500 < (row.metrics["acquire_us_p50"] or 0.0) < 14_000, "one round trip: clients of the leader"
+        assert (row.metrics["acquire_us_p50"] or 0.0) > 4_500, "no answer without another server's"
+        assert "server_identity" in row.passed_checks
         assert row.workload.title.endswith(", peer network rtt=5ms")
     assert not line_processes(tmp_path)
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or ())]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bench.analysis.evidence import Evidence
 from bench.report import (
     availability_table,
+    capacity_table,
     contention_table,
     costs,
     curve_table,
@@ -13,6 +14,7 @@ from bench.report import (
     networks_table,
     round_trips_table,
     strangers_table,
+    traffic_table,
     workloads_table,
 )
 from bench.report.comparison import build_comparison
@@ -53,6 +55,8 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         *workloads_table.blocks(comparison),
         *round_trips_table.blocks(comparison),
         *networks_table.blocks(comparison),
+        *capacity_table.blocks(comparison),
+        *traffic_table.blocks(comparison),
         *jobs_table.blocks(comparison),
         *contention_table.blocks(comparison),
         *strangers_table.blocks(comparison),

@@ -125,6 +125,7 @@ class Carrier:
             item = End.RESET
         if isinstance(item, bytes):
             flow.held_bytes += len(item)
+            self.ledger.came(flow.onward, len(item))
         else:
             flow.ended = True
         self._pass(flow, item)

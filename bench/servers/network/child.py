@@ -36,6 +36,9 @@ class _Orders:
             self._obey(json.loads(line))
 
     def _obey(self, order: Mapping[str, Any]) -> None:
+        if "tally" in order:
+            _say(self._carrier.ledger.tally())
+            return
         if "become" in order:
             self._carrier.become(**order["become"])
         if "hold_us" in order:

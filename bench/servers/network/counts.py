@@ -3,7 +3,7 @@
 import time
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 _KEPT = 1 << 16  # of the newest messages' lateness
@@ -25,14 +25,26 @@ class Counts:
         return cls(**tree)
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came up to an instant: to the servers (onward), and back."""
+
+    onward_messages: int
+    onward_bytes: int
+    backward_messages: int
+    backward_bytes: int
+
+
 class Ledger:
     """Kept while messages pass, so it is as cheap as can be. A message is what one read returned."""
 
-    __slots__ = ("_late_ns", "_looked", "held", "messages")
+    __slots__ = ("_late_ns", "_looked", "came_bytes", "came_messages", "held", "messages")
 
     def __init__(self) -> None:
         self._late_ns = array("q", bytes(8 * _KEPT))
         self.messages = 0
+        self.came_messages = [0, 0]  # back, and onward
+        self.came_bytes = [0, 0]
         self.held = 0  # of these, those that were held
         self._looked = 0
 
@@ -40,6 +52,16 @@ class Ledger:
         """A message that was held went on so long after it was due."""
         self._late_ns[self.held & (_KEPT - 1)] = by_ns
         self.held += 1
+
+    def came(self, onward: bool, length: int) -> None:
+        """One message was read, of so many bytes. Its end is none."""
+        self.came_messages[onward] += 1
+        self.came_bytes[onward] += length
+
+    def tally(self) -> dict[str, Any]:
+        """What came, as a tree for JSON."""
+        (back, on), (back_bytes, on_bytes) = self.came_messages, self.came_bytes
+        return asdict(Tally(on, on_bytes, back, back_bytes))
 
     def look(self) -> dict[str, Any]:
         """The counts, as a tree for JSON."""

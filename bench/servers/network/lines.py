@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from bench.errors import LockbenchError
 from bench.servers.endpoint import Endpoint
-from bench.servers.network.counts import Counts
+from bench.servers.network.counts import Counts, Tally
 from bench.servers.process import readable
 from bench.servers.surroundings import environment_without
 
@@ -57,6 +57,10 @@ class Lines:
     def counts(self) -> Counts:
         """What was carried up to now."""
         return self._order({})
+
+    def tally(self) -> Tally:
+        """What came up to now, by direction. Unlike `counts` it begins nothing anew."""
+        return Tally(**self._ask({"tally": True}))
 
     def become(self, jitter_us: float, reset_after_s: float, seed: int) -> Counts:
         """Have another network's jitter and lives of connections from now on; what `hold` set stays."""
