@@ -17,6 +17,7 @@ from bench.analysis.floor import critical_path, over_floor, over_floors
 from bench.analysis.intervals import Estimate, Method, across_campaigns, ratio_of_campaigns
 from bench.analysis.relative import shares
 from bench.analysis.runs import CLIENT
+from bench.records.workload import JOBS
 
 _Key = tuple[str, str, str, str]
 # How long a run lasts is of its mode. All else says what its clients do: cells of unlike clients are not compared.
@@ -25,7 +26,8 @@ _OF_THE_MODE = {"name", "warmup_s", "step_s", "measure_s", "processes"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One column of one cell in both. A count (round trips, durable writes) is compared as it is, without a ratio."""
+    """One column of one cell in both. A count (round trips, durable writes, retries) is compared as it is, without a
+    ratio."""
 
     system: str
     workload: str
@@ -41,7 +43,7 @@ class Line:
         """Does B lie within A's interval? None where that cannot be asked."""
         if isinstance(self.a, Absent) or isinstance(self.b, Absent) or self.bound:
             return None
-        if self.a.method is Method.ONE_RUN:
+        if self.a.method is Method.ONE_RUN or (self.a.method is Method.RANGE and self.a.runs == 1):
             return None  # one run has no interval that another could lie in
         return self.a.contains(self.b.value)
 
@@ -126,22 +128,46 @@ def _lines(a: Evidence, one: Cell, b: Evidence, other: Cell) -> Iterable[Line]:
             yield Line(
                 one.system, one.workload.title, column, True, _count(one, attribute), _count(other, attribute), (), None
             )
-    columns = (*([_MEAN] if one.workload.keys else []), *_COLUMNS)
+    for column, name, scale, travels in _columns(one, other):
+        yield _line(one, other, column, travels, _values(one, name, scale), _values(other, name, scale), name)
+    if one.workload.name in JOBS:
+        a_value, b_value = one.value(_RETRIES), other.value(_RETRIES)
+        yield Line(one.system, one.workload.title, "retries/job", False, a_value, b_value, (), None)
+
+
+def _columns(one: Cell, other: Cell) -> Iterable["_Column"]:
+    """What is compared of two cells, by what their clients do: a job is told as a job, not as an acquire."""
+    if one.workload.name in JOBS:
+        return _OF_JOBS
     # Where a ladder chose another number of clients for the window, latencies are not of the same thing.
     windows = {run.window_clients for cell in (one, other) for run in cell.used}
-    for column, name, scale, travels in columns if len(windows) == 1 else _OF_ANY_WINDOW:
-        yield _line(one, other, column, travels, _values(one, name, scale), _values(other, name, scale), name)
+    shared = (*([_MEAN] if one.workload.keys else []), *_COLUMNS) if len(windows) == 1 else _OF_ANY_WINDOW
+    return (*shared, *(_OF_STRANGERS if one.workload.strangers_from is not None else ()))
 
 
-# Column, metric, factor to the column's unit, and whether it is meant to travel.
-_COLUMNS = (
-    ("client CPU, µs/pair", "client_cpu_us_per_pair", 1.0, False),
+_Column = tuple[str, str, float, bool]  # its words, metric, factor to its unit, and whether it is meant to travel
+_CPU: _Column = ("client CPU, µs/pair", "client_cpu_us_per_pair", 1.0, False)
+_COLUMNS: tuple[_Column, ...] = (
+    _CPU,
     ("p50, ms", "acquire_us_p50", 1e-3, False),
     ("p99, ms", "acquire_us_p99", 1e-3, False),
     ("pairs/s", "throughput_pairs_per_s", 1.0, False),
 )
 _OF_ANY_WINDOW = tuple(column for column in _COLUMNS if not column[1].startswith("acquire_us_"))
-_MEAN = ("mean, ms", "acquire_us_mean", 1e-3, False)  # of clients that share keys; their p50 and p99 are a lottery
+# Of clients that share keys: their p50 and p99 are a lottery.
+_MEAN: _Column = ("mean, ms", "acquire_us_mean", 1e-3, False)
+_OF_STRANGERS: tuple[_Column, ...] = (
+    ("strangers' p50, ms", "stranger_acquire_us_p50", 1e-3, False),
+    ("strangers' p99, ms", "stranger_acquire_us_p99", 1e-3, False),
+    ("strangers' pairs/s", "stranger_pairs_per_s", 1.0, False),
+)
+_OF_JOBS: tuple[_Column, ...] = (
+    _CPU,
+    ("job p50, ms", "job_us_p50", 1e-3, False),
+    ("job p99, ms", "job_us_p99", 1e-3, False),
+    ("jobs/s", "jobs_per_s", 1.0, False),
+)
+_RETRIES = "retries_per_job"  # may be 0, which has no ratio
 _Side = list[list[float]] | Absent
 
 

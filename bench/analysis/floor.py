@@ -170,6 +170,16 @@ def median_and_path(cell: Cell, metric: str, environment: Environment) -> tuple[
     return value, path
 
 
+def network_us(cell: Cell, client_trips: int, peer_trips: int, environment: Environment) -> float:
+    """What so many round trips take: to the client over the network that the runs had, else over loopback.
+
+    Servers talk to each other over loopback, whatever lies before them.
+    """
+    measured_us = [run.network.rtt_us for run in cell.used if run.network is not None]
+    own_us = statistics.median(measured_us) if measured_us else environment.loopback_rtt_us_p50
+    return client_trips * own_us + peer_trips * environment.loopback_rtt_us_p50
+
+
 def acquire_parts(cell: Cell, environment: Environment) -> Parts | Absent:
     """Where the median acquire of an uncontended cell goes; Absent, with the reason, where the runs do not tell."""
     found = median_and_path(cell, "acquire_us_p50", environment)
@@ -180,12 +190,12 @@ def acquire_parts(cell: Cell, environment: Environment) -> Parts | Absent:
     means_us = [(run.acquire.mean_ns() or 0.0) / 1_000.0 for run in cell.used if run.acquire is not None]
     fsync_us, answer_us, execute_us = (server_mean_us(cell.used, name) for name in ("fsync", "answer", "execute"))
     durable_us = path.durable_writes * (environment.fdatasync_us_p50 if fsync_us is None else fsync_us)
-    trips = path.round_trips if answer_us is None else path.client_round_trips
+    peer_trips = path.peer_round_trips if answer_us is None else 0
     return Parts(
         median_us=value.value,
         mean_us=statistics.median(means_us),
         client_us=statistics.median(client_us) if client_us else 0.0,
-        network_us=trips * environment.loopback_rtt_us_p50,
+        network_us=network_us(cell, path.client_round_trips, peer_trips, environment),
         durable_us=durable_us,
         durable_by_server=fsync_us is not None and path.durable_writes > 0,
         # An answer's time contains the durable write, which has a part of its own here. Not below 0: the mean of the

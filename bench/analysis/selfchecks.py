@@ -340,15 +340,21 @@ def contention(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
 
 
 def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
-    """The same server, with the same settings, answered before and after."""
-    before, after = measured.facts_before, measured.facts_after
+    """The same server, with the same settings, answered before and after; so of the records of jobs."""
+    sides = [(measured.facts_before, measured.facts_after)]
+    if (kept := measured.records_servers) is not None and kept.system != plan.system:
+        sides.append((kept.facts_before, kept.facts_after))
     if measured.faults:  # a server that was killed comes back with another run id, and another node may answer
-        before, after = _but_who(before), _but_who(after)
+        sides = [(_but_who(before), _but_who(after)) for before, after in sides]
+    told = [
+        before.identity if before == after else f"{before.identity} before, {after.identity} after"
+        for before, after in sides
+    ]
     return check_of(
         "server_identity",
-        before == after,
+        all(before == after for before, after in sides),
         Severity.VOID,
-        before.identity if before == after else f"{before.identity} before, {after.identity} after",
+        "; records: ".join(told),
         "the same before and after",
         "the same server answered before and after",
         "the server restarted, changed its settings, or was replaced during the run; measure again",

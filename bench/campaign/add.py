@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bench.campaign.load_plans import plan_runs, stem_of
 from bench.campaign.measuring_code import measuring_code
 from bench.campaign.modes import Asked, Mode, mode_of
-from bench.campaign.same_experiment import CannotResume, changed
+from bench.campaign.same_experiment import CannotResume, refuse_other_code
 from bench.records.schema import Campaign, RunPlan
 from bench.records.workload import Workload
 from bench.systems.registry import System
@@ -22,7 +22,7 @@ def runs_to_add(
     campaign: Campaign, systems: Sequence[System], workloads: Sequence[str | Asked], repetitions: int | None
 ) -> tuple[RunPlan, ...]:
     """Plans that go on where the campaign's own numbers end. Raises CannotResume for one that was made otherwise."""
-    refuse_other_code(campaign, measuring_code())
+    refuse_other_code(campaign, measuring_code(), "add")
     mode = mode_to_add(campaign)
     seed = secrets.randbits(31)
     count = mode.repetitions if repetitions is None else repetitions
@@ -57,11 +57,3 @@ def mode_to_add(campaign: Campaign) -> Mode:
     if mode is None:
         raise CannotResume(f"campaign {campaign.campaign_id} was not made by a mode of this lockbench: start a new one")
     return mode
-
-
-def refuse_other_code(campaign: Campaign, now: str) -> None:
-    """Raises CannotResume when the code that measures is not that of the campaign, or nobody knows."""
-    then = campaign.measuring_code
-    if then != now:
-        unlike = [f"code that measures {then or 'not recorded'} then, {now} now"]
-        raise changed(campaign.campaign_id, "lockbench", unlike, "add with the lockbench that started it")

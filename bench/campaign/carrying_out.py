@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.campaign.load_runs import LoadRuns
+from bench.campaign.measuring_code import measuring_code
 from bench.campaign.runs import Folder, Plan, Run, Runs
 from bench.campaign.same_experiment import (
     CannotResume,
     recorded_environment,
+    refuse_other_code,
     refuse_other_machine,
     refuse_other_software,
 )
@@ -77,7 +79,7 @@ def resume(runs: Runs[Folder, Plan, Run], folder: Folder, on_run_end: OnRunEnd =
     with _held(runs, folder):
         left: Sequence[Plan] = what_is_left(folder)
         to_measure = [plan for plan in left if folder.state_of(plan) is not RunState.MEASURED]
-        refuse_other_software(folder.campaign)
+        _refuse_other_software(folder, left)
         with _same_machine(runs, folder) as now, runs.servers(to_measure):
             runs.refuse_other_servers(folder, to_measure)
             folder.write_resumed(Resumed(resumed_at=_now(), environment=now))
@@ -110,6 +112,15 @@ def what_is_left(folder: AnyCampaignFolder[Any, Any]) -> tuple[Any, ...]:
             f"`{folder.shown_by} {campaign.campaign_id}` shows them"
         )
     return left
+
+
+def _refuse_other_software(folder: Folder, left: Sequence[Plan]) -> None:
+    """What is left of an addition alone goes on under the rule by which it was added."""
+    if isinstance(folder, CampaignFolder):
+        added = {plan.run_id for addition in folder.additions() for plan in addition.runs}
+        if all(plan.run_id in added for plan in left):
+            return refuse_other_code(folder.campaign, measuring_code(), "resume")
+    return refuse_other_software(folder.campaign)
 
 
 @contextmanager

@@ -78,14 +78,14 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
     def refuse_other_servers(self, folder: CampaignFolder, plans: Iterable[RunPlan]) -> None:
         self.progress("comparing the servers with those of before")
         recorded = _recorded(folder)
-        first_of = {_served(plan): plan for plan in reversed(list(plans))}
+        first_of = {served: plan for plan in reversed(list(plans)) for served in _served(plan)}
         for served, plan in first_of.items():
             before = recorded.get(served)
             if before is None:
                 continue  # no run of this system was finished, so there is nothing that the new ones could be unlike
             supervisor, specs = self._servers_of(plan)
             prepare_servers(plan, supervisor, specs)
-            entry = system(plan.system)
+            entry = system(served[0])
             source, endpoint = where(entry, supervisor)
             now = what_must_agree(source, engine_of(endpoint), facts_of(entry, endpoint, "before"))
             refuse_other_facts(folder.campaign.campaign_id, entry.title, before, now)
@@ -189,16 +189,23 @@ def _kind(plan: RunPlan) -> _Kind:
     return _Kind.PEERS if plan.workload.has_peer_network else _Kind.USUAL
 
 
-def _served(plan: RunPlan) -> tuple[str, _Kind]:
-    return plan.system, _kind(plan)
+_Served = tuple[str, _Kind]  # a system, and which of its servers
 
 
-def _recorded(folder: CampaignFolder) -> dict[tuple[str, _Kind], dict[str, str]]:
+def _served(plan: RunPlan) -> Sequence[_Served]:
+    """Whose servers a run has: its system's first, and of jobs those that keep the records."""
+    return [(entry.name, _kind(plan)) for entry in systems_behind(plan)]
+
+
+def _recorded(folder: CampaignFolder) -> dict[_Served, dict[str, str]]:
     """What the servers said before the first finished run of each."""
-    found: dict[tuple[str, _Kind], dict[str, str]] = {}
+    found: dict[_Served, dict[str, str]] = {}
     for run in folder.runs():
-        if run.state in (RunState.MEASURED, RunState.CHECKED) and _served(run.plan) not in found:
-            measured = run.measured
-            engine = measured.capabilities.get("engine", "")
-            found[_served(run.plan)] = what_must_agree(measured.source, engine, measured.facts_before)
+        if run.state not in (RunState.MEASURED, RunState.CHECKED) or found.keys() >= set(_served(run.plan)):
+            continue
+        measured, kind = run.measured, _kind(run.plan)
+        engine = measured.capabilities.get("engine", "")
+        found.setdefault((run.plan.system, kind), what_must_agree(measured.source, engine, measured.facts_before))
+        if (kept := measured.records_servers) is not None:
+            found.setdefault((kept.system, kind), what_must_agree(kept.source, "", kept.facts_before))
     return found

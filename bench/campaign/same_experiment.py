@@ -1,7 +1,8 @@
 """Whether a campaign may go on: as the same experiment, or not at all.
 
 Runs are replicates only while nothing but time lies between them. So a campaign goes on with the same lockbench, on the
-same machine with the same libraries, and with servers that tell the same versions and settings.
+same machine with the same libraries, and with servers that tell the same versions and settings. Of runs that are added,
+and of an addition that was interrupted, only the code that measures must be the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,15 @@ def refuse_other_software(campaign: Campaign | HazardCampaign) -> None:
     unlike = [f"{name} {before} then, {now} now" for name, (before, now) in pairs.items() if before != now]
     if unlike:
         raise changed(campaign.campaign_id, "lockbench", unlike, "resume with the lockbench that started it")
+
+
+def refuse_other_code(campaign: Campaign, now: str, to_do: str) -> None:
+    """Of runs beyond the campaign's own plan: raises CannotResume when the code that measures is not that of the
+    campaign, or nobody knows. `to_do` is what was asked for: add, or resume."""
+    then = campaign.measuring_code
+    if then != now:
+        unlike = [f"code that measures {then or 'not recorded'} then, {now} now"]
+        raise changed(campaign.campaign_id, "lockbench", unlike, f"{to_do} with the lockbench that started it")
 
 
 def refuse_other_machine(campaign_id: str, before: Environment, now: Environment) -> None:

@@ -8,6 +8,7 @@ from bench.conformance import (
     ended_connections,
     exclusion,
     finality,
+    hand_offs,
     interruptions,
     leases,
     lifecycle,
@@ -29,7 +30,7 @@ Check = Callable[[Harness], None]
 _ENDINGS: tuple[ModuleType, ...] = (links, ended_connections, silent_connections)
 _MODULES: tuple[ModuleType, ...] = (
     exclusion, waiting, crowds, interruptions, ownership, leases, finality, tokens, *_ENDINGS, slow_links, wake_ups,
-    names, lifecycle,
+    hand_offs, names, lifecycle,
 )  # fmt: skip
 _FAR = f"_{FAR_ROUND_TRIP_MS}_ms_away"
 
@@ -65,7 +66,7 @@ RECOVERY = frozenset(_found(_ENDINGS)) | {
     "silence_is_not_busy",
 }
 CHECKS: dict[str, Check] = _NEAR | {name + _FAR: _far(check) for name, check in _NEAR.items() if name in RECOVERY}
-LINK_CHECKS = frozenset(_found([*_ENDINGS, slow_links, wake_ups])) | {"clients_of_one_name_are_strangers"}
+LINK_CHECKS = frozenset(_found([*_ENDINGS, slow_links, wake_ups, hand_offs])) | {"clients_of_one_name_are_strangers"}
 
 # Checks whose subject is a lease: what ends a grant although its holder did not.
 LEASED = frozenset(

@@ -1,6 +1,6 @@
 """The wire of a real system: the bench's fault proxy before every address of its endpoint."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bench.servers.breaking.proxy import Direction, FaultProxy
 from bench.servers.endpoint import Endpoint
@@ -59,6 +59,11 @@ class ProxyWire:
         for proxy in self._proxies:
             proxy.restore()
             proxy.delay(self._one_way_ms)
+
+    def overhear(self, heard: Callable[[Direction], None]) -> None:
+        """Tell of everything that passes from now on, at the client's end. Called by several threads."""
+        for proxy in self._proxies:
+            proxy.overhear(heard)
 
     def close(self) -> None:
         """End all proxies."""

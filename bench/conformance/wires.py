@@ -1,9 +1,11 @@
 """The way between a client and its servers, and what can go wrong on it: for a real network and for `faulty`."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from bench.servers.breaking.proxy import Direction
 from bench.servers.endpoint import Endpoint
 from bench.systems.faulty.link import LINKS, Link
 
@@ -28,6 +30,8 @@ class Wire(Protocol):
     def swallow_reply(self, *, then_sever: bool) -> None: ...
 
     def restore(self) -> None: ...
+
+    def overhear(self, heard: Callable[[Direction], None]) -> None: ...
 
     def close(self) -> None: ...
 
@@ -72,6 +76,10 @@ class LinkWire:
     def restore(self) -> None:
         """A sound wire again."""
         self._link.dropping, self._link.swallowing, self._link.delay_ms = False, 0, self._round_trip_ms
+
+    def overhear(self, heard: Callable[[Direction], None]) -> None:
+        """Tell of everything that passes from now on."""
+        self._link.heard = heard
 
     def close(self) -> None:
         """Forget the link."""

@@ -13,7 +13,16 @@ from bench.load.rows import Rows
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import knee_clients
 from bench.records.processor_time import Use
-from bench.records.schema import Facts, JobsDone, LadderStep, LiveSession, Measured, RunPlan, Struck
+from bench.records.schema import (
+    Facts,
+    JobsDone,
+    LadderStep,
+    LiveSession,
+    Measured,
+    RecordsServers,
+    RunPlan,
+    Struck,
+)
 from bench.records.workload import Workload
 from bench.servers.endpoint import Endpoint
 from bench.systems.registry import System, system
@@ -34,6 +43,7 @@ class Surroundings:
     window_view: Mapping[str, float] = field(default_factory=dict)
     window_view_s: float = 0.0
     faults: tuple[Struck, ...] = ()
+    records_servers: RecordsServers | None = None
 
 
 def histograms_of(workload: Workload, rows: Rows, result: Mapping[str, Any]) -> dict[str, LatencyHistogram]:
@@ -78,6 +88,7 @@ def measured_of(
         facts_before=around.facts_before,
         facts_after=around.facts_after,
         source=around.source,
+        records_servers=around.records_servers,
         locust_requests=result["locust_requests"],
         machine_cpu_share=use.machine_share,
         cpu_share_by_processor=use.share_by_processor,

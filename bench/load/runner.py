@@ -24,7 +24,7 @@ from bench.load.watch import reading_of, watch_variable
 from bench.load.window_view import View, counted_in_window
 from bench.records.ladder import steps_to
 from bench.records.processor_time import LINES, PEER_LINES, used
-from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RunPlan
+from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RecordsServers, RunPlan
 from bench.records.store import RunFolder
 from bench.records.workload import CONSUME, JOBS, SATURATION, Behaviour, Workload, parameters
 from bench.servers.endpoint import Endpoint
@@ -80,7 +80,7 @@ def run_load(
     for one in behind:
         reached = endpoint.at(tuple(only_at)) if one is entry and only_at else where(one, supervisor)[1]
         surroundings |= to_environment(one, lines.through(reached) if lines else reached)
-    facts_before = facts_of(entry, endpoint, "before")
+    facts_before = _facts_of_all(behind, supervisor, "before")
     if plan.workload.name in JOBS:
         _begin_records(plan, supervisor)
     try:
@@ -88,7 +88,7 @@ def run_load(
             argv = _command(plan, Path(name), client_variant or {})
             with counted_in_window(view, Path(name)) as counted, interfered(interference, Path(name)) as done:
                 result = _run_locust(plan, entry, argv, surroundings, placed, Path(name), folder.log_path)
-            facts_after = facts_of(entry, endpoint, "after")
+            facts_after = _facts_of_all(behind, supervisor, "after")
             rows, climbs = _rows(Path(name), result)
             jobs = _jobs(plan, Path(name), result["processes"], supervisor) if plan.workload.name in JOBS else None
             write_events(folder.events_path, rows)
@@ -106,8 +106,9 @@ def run_load(
     around = Surroundings(
         source=source,
         endpoint=endpoint,
-        facts_before=facts_before,
-        facts_after=facts_after,
+        facts_before=facts_before[entry.name],
+        facts_after=facts_after[entry.name],
+        records_servers=_records_servers(plan, supervisor, facts_before, facts_after),
         use=used(before, after, result["cpu_s"], plan.workload.measure_s),
         placement=placed.words(bool(pids) or entry.servers is None),
         window_view=counted.counters,
@@ -121,6 +122,24 @@ def systems_behind(plan: RunPlan) -> tuple[System, ...]:
     """Those whose servers a run needs: its own system's, and of a workload of jobs those that keep the records."""
     entries = [system(plan.system), *([keeper()] if plan.workload.name in JOBS else [])]
     return tuple({entry.name: entry for entry in entries}.values())
+
+
+def _facts_of_all(entries: Sequence[System], supervisor: Supervisor, when: str) -> dict[str, Facts]:
+    return {one.name: facts_of(one, where(one, supervisor)[1], when) for one in entries}
+
+
+def _records_servers(
+    plan: RunPlan, supervisor: Supervisor, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> RecordsServers | None:
+    if plan.workload.name not in JOBS:
+        return None
+    kept_by = keeper()
+    return RecordsServers(
+        system=kept_by.name,
+        source=where(kept_by, supervisor)[0],
+        facts_before=before[kept_by.name],
+        facts_after=after[kept_by.name],
+    )
 
 
 def _begin_records(plan: RunPlan, supervisor: Supervisor) -> None:

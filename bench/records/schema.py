@@ -172,6 +172,15 @@ class Struck(_Record):
     confirmed: str
 
 
+class RecordsServers(_Record):
+    """The servers that kept the records of jobs, as facts of a lock's servers: for some ways, and systems, the same."""
+
+    system: str
+    source: str
+    facts_before: Facts
+    facts_after: Facts
+
+
 class JobsDone(_Record):
     """What became of the jobs of a run: as their clients were answered, and as the table said when all had ended.
 
@@ -331,6 +340,7 @@ class Measured(_Record):
     facts_before: Facts
     facts_after: Facts
     source: str  # where the servers came from: native, compose, url, none
+    records_servers: RecordsServers | None = None  # of a workload of jobs; None there: not recorded
     locust_requests: int  # Locust's own count: must equal the sum of acquire counts and of the climb's
     # What the machine did meanwhile. None or empty: not recorded, as of servers that are no processes of this machine.
     machine_cpu_share: float | None = None  # busy share of all processors that the run may use

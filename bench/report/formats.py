@@ -53,9 +53,7 @@ def ms_value(value: Value, digits: int = 3, binds: Sequence[str] = ()) -> str:
         return f"≤{NO_BREAK}{ms_alone(value, binds)} ({bound_words(binds)}{', two modes' if value.modes else ''})"
     if value.modes:
         return f"{ms_alone(value)} (two modes)"
-    if value.runs == 1:
-        return ms(value.value, digits)
-    return f"{ms(value.value, digits)} [{_between(value, ms)}]"
+    return f"{ms(value.value, digits)}{_interval(value, ms)}"
 
 
 def ms_alone(value: Estimate, binds: Sequence[str] = ()) -> str:
@@ -87,14 +85,16 @@ def bound_words(binds: Iterable[str]) -> str:
 
 def with_range(value: Estimate, words: Callable[[float], str]) -> str:
     """An estimate in the given words, with its bounds where there is more than one run."""
-    if value.runs == 1:
-        return words(value.value)
-    return f"{words(value.value)} [{_between(value, words)}]"
+    return f"{words(value.value)}{_interval(value, words)}"
 
 
-def _between(value: Estimate, words: Callable[[float], str]) -> str:
+def _interval(value: Estimate, words: Callable[[float], str]) -> str:
+    """Bounds in brackets; nothing for a single run, nor where both ends read alike: that interval has no width."""
+    low, high = words(value.low), words(value.high)
+    if value.runs == 1 or low == high:
+        return ""
     dash = RANGE if value.low >= 0 else " to "  # a dash beside a minus reads like neither
-    return f"{words(value.low)}{dash}{words(value.high)}"
+    return f" [{low}{dash}{high}]"
 
 
 def whole_value(value: Estimate) -> str:
@@ -102,16 +102,18 @@ def whole_value(value: Estimate) -> str:
     return with_range(value, whole)
 
 
+def limit_sign(binds: Sequence[str], below: Sequence[str] = ()) -> str:
+    """At most what binds a number, at least what binds the one `below` it; empty: it is no limit."""
+    return "≥" if below else "≤" if binds else ""
+
+
 def times_value(value: Value, digits: int = 2, binds: Sequence[str] = (), below: Sequence[str] = ()) -> str:
     """A ratio with its bounds; of what is only an upper bound it is one too, and `below` makes it a lower bound."""
     if isinstance(value, Absent):
         return value.reason
-    if below:
-        return f"≥{NO_BREAK}{significant(value.low, digits)}{NO_BREAK}×"
-    if binds:
-        return f"≤{NO_BREAK}{significant(value.high, digits)}{NO_BREAK}×"
-    low, high = significant(value.low, digits), significant(value.high, digits)
-    bounds = f" [{low}{RANGE}{high}]" if value.runs > 1 else ""
+    if sign := limit_sign(binds, below):
+        return f"{sign}{NO_BREAK}{significant(value.low if below else value.high, digits)}{NO_BREAK}×"
+    bounds = _interval(value, lambda one: significant(one, digits))
     return f"{significant(value.value, digits)}{NO_BREAK}×{bounds}"
 
 

@@ -6,9 +6,11 @@ from bench.analysis.cells import Absent, Cell, Value, amplification, cell_frame
 from bench.analysis.curves import curve
 from bench.analysis.evidence import Evidence
 from bench.analysis.floor import COMMON, critical_path, floor_range_us, floor_us, over_floor, server_means_us
+from bench.analysis.intervals import Estimate
 from bench.analysis.runs import run_frame
 from bench.analysis.speed_claims import US_PER
 from bench.analysis.verdicts import verdict_frame
+from bench.report import formats
 from bench.report.comparison import build_comparison
 from bench.report.group_marks import GroupMarks
 from bench.report.table_model import Comparison, LongRow
@@ -90,8 +92,12 @@ def _comparison_row(
     waiting, single = evidence.of_waiting(contended, uncontended) if contended else (None, None)
     amplified = amplification(waiting, single) if waiting and single else None
     flat |= _numbers("contention_amplification_x", amplified)
+    sides = (waiting, single) if isinstance(amplified, Estimate) else (None, None)
+    flat |= _limit("contention_amplification", *sides, "acquire_us_p99")
     flat |= _numbers("contended_wait_by_fair_p99_x", waiting.value("wait_by_fair_p99") if waiting else None)
-    flat |= _numbers("hand_off_ms_p50", waiting.value("hand_off_us_p50") if waiting else None, 1.0 / US_PER["ms"])
+    handed_us = waiting.value("hand_off_us_p50") if waiting else None
+    flat |= _numbers("hand_off_ms_p50", handed_us, 1.0 / US_PER["ms"])
+    flat |= _limit("hand_off", waiting if isinstance(handed_us, Estimate) else None, None, "hand_off_us_p50")
     flat["contended_hold_ms"] = waiting.workload.hold_ms if waiting else None
     found = [cell.value("acquire_us_p50") for cell in row.cells.values()]
     methods = dict.fromkeys(str(value.method) for value in found if not isinstance(value, Absent))
@@ -104,6 +110,15 @@ def _comparison_row(
             flat[f"measured_{one.key}"] = pair.measured.words if pair else ""
     flat["notes"] = " | ".join(str(note) for cell in row.cells.values() for note in cell.notes())
     return flat
+
+
+def _limit(name: str, cell: Cell | None, below: Cell | None, metric: str) -> Mapping[str, object]:
+    """Is a number of a cell, or its ratio to one `below`, only a limit: the sign of the tables, ≥ or ≤, and what binds.
+
+    Empty: it is no limit. Of a limit `_low` or `_high` is the end that the tables print.
+    """
+    most, least = (one.bounds_of(metric) if one else () for one in (cell, below))
+    return {f"{name}_limit": formats.limit_sign(most, least), f"{name}_bound_by": ", ".join(least or most)}
 
 
 def _floor(evidence: Evidence, cell: Cell | None) -> Mapping[str, object]:

@@ -15,6 +15,8 @@ from bench.analysis.intervals import Estimate, Method
 from bench.analysis.places import find_campaign, members, reference_campaign
 from bench.records.store import CampaignFolder, StoreError
 from tests import campaigns
+from tests.jobs import made_up
+from tests.report import test_strangers as strangers
 
 SYSTEMS, WORKLOADS = ("redis", "etcd", "zookeeper"), ("uncontended", "saturation")
 
@@ -206,3 +208,61 @@ def test_a_system_that_lacks_a_campaign_has_no_share_and_spoils_no_other(several
     assert with_shares(replace(whole, rows=tuple(rows))) == set(systems)
     left = tuple(row for row in rows if gone.get(row.system) != row.campaign_id)
     assert with_shares(replace(whole, rows=left)) == set(systems[3:])
+
+
+def test_strangers_have_columns_of_their_own(tmp_path: Path) -> None:
+    a, b = (strangers.campaign(tmp_path / name, runs=6) for name in ("one", "two"))
+    found = compare(a, b)
+    labels = {cell.workload.title for cell in a.cells}
+    assert len(labels) == 4
+    for workload in labels:
+        columns = {one.column for one in found.lines if one.workload == workload}
+        assert {"strangers' p50, ms", "strangers' p99, ms", "strangers' pairs/s", "p50, ms", "pairs/s"} <= columns
+    told = line(found, "redis", "strangers' p50, ms", "a pool, 40 clients")
+    assert isinstance(told.a, Estimate)
+    assert told.a.value == pytest.approx(strangers.ALONE_US / 1e3 * strangers.TIMES["redis", 8], rel=0.05)
+    assert told.ratio is not None
+    assert told.ratio.contains(1.0)
+
+
+def test_cells_without_strangers_or_jobs_have_no_columns_of_theirs(compared: Campaigns) -> None:
+    assert not [one.column for one in compared.lines if "stranger" in one.column or "job" in one.column]
+
+
+def test_jobs_are_told_as_jobs(tmp_path: Path) -> None:
+    quick, slow = (
+        made_up.whole(),
+        [
+            replace(run, metrics={**run.metrics, "jobs_per_s": (run.metrics["jobs_per_s"] or 0.0) / 2.0})
+            for run in made_up.whole()
+        ],
+    )
+    found = compare(made_up.evidence(quick), made_up.evidence(slow))
+    assert {one.column for one in found.lines} == {
+        "client CPU, µs/pair", "job p50, ms", "job p99, ms", "jobs/s", "retries/job",
+    }  # fmt: skip
+    rates = [one for one in found.lines if one.column == "jobs/s"]
+    assert rates
+    for one in rates:
+        assert one.ratio is not None
+        assert one.ratio.value == pytest.approx(0.5)
+        assert one.lies_within is False
+    retries = [one for one in found.lines if one.column == "retries/job"]
+    assert {one.ratio for one in retries} == {None}, "0 has no ratio"
+    assert {one.lies_within for one in retries} == {True}
+
+
+def test_retries_of_one_run_have_no_interval() -> None:
+    single = made_up.evidence([made_up.row("version", 4, 100.0)])
+    (retries,) = (one for one in compare(single, single).lines if one.column == "retries/job")
+    assert retries.lies_within is None
+
+
+def test_a_bound_of_jobs_or_strangers_is_not_compared(tmp_path: Path) -> None:
+    bound = made_up.evidence([made_up.row("for-update", 4, 100.0, n, bounds=("generator",)) for n in (1, 2)])
+    (rate,) = (one for one in compare(bound, bound).lines if one.column == "jobs/s")
+    assert (rate.bound, rate.ratio, rate.lies_within) == (("generator",), None, None)
+    beside = strangers.campaign(tmp_path)
+    rows = tuple(replace(row, bounds=("generator",)) for row in beside.rows)
+    found = [one for one in compare(beside, replace(beside, rows=rows)).lines if one.column == "strangers' p99, ms"]
+    assert {one.bound for one in found} == {("generator",)}

@@ -114,7 +114,7 @@ def finished(folder: CampaignFolder) -> dict[str, tuple[bytes, int]]:
     }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(list(Attempt)), max_size=12))
 def test_a_campaign_ends_with_the_planned_runs_whatever_happens(script: list[Attempt]) -> None:
     with world(script) as made:

@@ -9,13 +9,17 @@ from tests import campaigns
 from tests.commands.command import lockbench
 from tests.report import hazard_campaigns
 
+KEPT_BY = {"version": "15.9", "identity": "74", "durability": {"fsync": "on"}, "nodes": 1}
+RECORDS = {"system": "postgres-row", "source": "native", "facts_before": KEPT_BY, "facts_after": KEPT_BY}
+
 
 def made_campaign(root: Path, campaign_id: str) -> None:
     """Two systems and two workloads, three runs each; the first run is void."""
     plans = campaigns.plans(("redis", "etcd"), ("uncontended", "contended"), 3, campaign_id=campaign_id)
     folder = campaigns.start(root, plans)
     for number, plan in enumerate(plans):
-        record = campaigns.measured(plan, campaigns.SHAPES[plan.system])
+        beside = {"records_servers": RECORDS} if (plan.system, plan.workload.name) == ("etcd", "contended") else {}
+        record = campaigns.measured(plan, campaigns.SHAPES[plan.system], **beside)
         campaigns.add_run(folder, plan, record, campaigns.check(passed=number > 0, void=number == 0))
 
 
@@ -55,6 +59,12 @@ def test_a_run_has_its_checks_and_its_claims(folder: Path) -> None:
     assert "State: checked" in shown
     assert "loop lag passed 14 ms 5 ms" in shown
     assert "Claims that rest on it: C04" in shown
+
+
+def test_servers_that_kept_the_records_of_jobs_stand_beside_those_of_the_lock(folder: Path) -> None:
+    shown = words(lockbench(folder, "show", "etcd-contended-02", "-c", "one").stdout)
+    assert "Servers of the records: Postgres row: 15.9 (native); 1 server; fsync: on; identity 74" in shown
+    assert "Servers of the records" not in words(lockbench(folder, "show", "etcd-uncontended-02", "-c", "one").stdout)
 
 
 def test_a_hazard_run_has_its_verdicts_trials_and_faults(folder: Path) -> None:

@@ -31,6 +31,12 @@ def stalled(folder: Path, loop: dict[str, Any], fault: str = "latency,stall") ->
     return run(folder, "faulty", {"fault": fault, **PACE, **STALL_AT}, measure_s=WINDOW_S, **loop)
 
 
+@pytest.fixture(scope="module")
+def stalled_open(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The open loop that met the stall: looked at from the intended instants, and from the starts."""
+    return stalled(tmp_path_factory.mktemp("open"), OPEN)
+
+
 def p99_ns(ran: Ran, phase: str) -> float:
     return LatencyHistogram.decode(ran.measured.histograms[f"{phase}/acquired"]).quantile_ns(0.99) or 0.0
 
@@ -39,8 +45,8 @@ def slowest_ns(ran: Ran, phase: str) -> float:
     return LatencyHistogram.decode(ran.measured.histograms[f"{phase}/acquired"]).quantile_ns(1.0) or 0.0
 
 
-def test_the_stall_is_in_the_p99_of_the_open_loop(tmp_path: Path) -> None:
-    ran = stalled(tmp_path, OPEN)
+def test_the_stall_is_in_the_p99_of_the_open_loop(stalled_open: Ran) -> None:
+    ran = stalled_open
     assert slowest_ns(ran, "response") >= 0.9 * STALL_MS * 1e6, "the stall was not in the window"
     assert p99_ns(ran, "response") > SLOW_NS
     assert ran.checks["arrivals"].passed
@@ -61,10 +67,9 @@ def test_the_open_loop_without_a_stall_is_not_slow(tmp_path: Path) -> None:
     assert p99_ns(ran, "response") < SLOW_NS
 
 
-def test_counted_from_the_start_the_open_loop_would_hide_it_too(tmp_path: Path) -> None:
+def test_counted_from_the_start_the_open_loop_would_hide_it_too(stalled_open: Ran) -> None:
     """The planted fault of the recorder: response times from the start instead of from the intended instant."""
-    ran = stalled(tmp_path, OPEN)
-    events = pd.read_parquet(ran.folder.events_path)
+    events = pd.read_parquet(stalled_open.folder.events_path)
     from_start = (events["acquired_ns"] - events["started_ns"]).quantile(0.99)
     from_intended = (events["acquired_ns"] - events["intended_ns"]).quantile(0.99)
     assert from_intended > SLOW_NS

@@ -11,6 +11,7 @@ from bench.jobs.keeper import keeper
 from bench.jobs.records import make, schema_of
 from bench.jobs.way import Done, Work
 from bench.jobs.ways import WAYS
+from bench.load.runner import facts_of
 from bench.records.schema import RunPlan
 from bench.servers.endpoint import Endpoint
 from bench.servers.running.supervisor import Supervisor
@@ -70,6 +71,19 @@ def test_a_run_that_is_begun_again_finds_nothing_of_its_first_attempt(
     assert (jobs.repeated, jobs.missing) == (0, 0)
     assert jobs.writes == jobs.due > 0
     assert ran.checks["jobs"].passed
+
+
+def test_a_run_says_which_servers_kept_its_records(endpoint: Endpoint, tmp_path: Path) -> None:
+    """The lock's are others: here there are none."""
+    plan = plan_of("memory", name="update", keys=1, way="lock", clients=2, wait="block")
+    ran = carry_out(plan, tmp_path, cast(Supervisor, Up(endpoint)))
+    kept = ran.measured.records_servers
+    assert kept is not None
+    assert (kept.system, kept.source) == (keeper().name, "native")
+    assert kept.facts_before == kept.facts_after == facts_of(keeper(), endpoint, "after")
+    assert {"fsync", "synchronous_commit"} <= kept.facts_before.durability.keys()
+    assert kept.facts_before.identity in ran.checks["server_identity"].observed
+    assert ran.measured.source == "none"
 
 
 def test_a_run_that_uses_up_its_messages_is_void(endpoint: Endpoint, tmp_path: Path) -> None:

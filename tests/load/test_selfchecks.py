@@ -16,6 +16,7 @@ from bench.records.schema import (
     JobsDone,
     LadderStep,
     Measured,
+    RecordsServers,
     RunPlan,
     Severity,
     Struck,
@@ -56,6 +57,14 @@ def plan(**changes: Any) -> RunPlan:
     workload = {"name": "contended", "clients": 8, "keys": 1, "measure_s": 1.0, **changes}
     return RunPlan(
         campaign_id="c", run_id="r", position=0, system="redis", workload=Workload(**workload), repetition=1, seed=1
+    )
+
+
+def kept_by(after: str) -> RecordsServers:
+    """Servers of records, beside those of the lock, that were others afterwards."""
+    kept = FACTS.model_copy(update={"identity": "run a"})
+    return RecordsServers(
+        system="elsewhere", source="native", facts_before=kept, facts_after=kept.model_copy(update={"identity": after})
     )
 
 
@@ -107,6 +116,7 @@ def test_a_clean_run_passes_every_check() -> None:
         ("token_order", "void", {}, {}, {"falls": True}),
         ("server_identity", "void", {}, {"facts_after": FACTS.model_copy(update={"identity": "run b"})}, {}),
         ("server_identity", "void", {}, {"facts_after": FACTS.model_copy(update={"durability": {}})}, {}),
+        ("server_identity", "void", {}, {"records_servers": kept_by("run b")}, {}),
         ("errors", "void", {}, {"failed": 30}, {}),
         ("errors", "note", {}, {"failed": 2}, {}),
         ("overlap", "void", {}, {"self_observations": {}}, {}),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from bench.report.figures.contention import (
 from bench.report.figures.drawing import Drawing
 from bench.report.model import Figure
 from bench.report.style import look
+from tests.analysis.network.made_up import network
 from tests.report.contention_campaigns import HAND_OFF_US, SHORT, VOID, WAYS, swept
 from tests.report.test_figures import covering, shown_ticks
 
@@ -36,6 +38,11 @@ from tests.report.test_figures import covering, shown_ticks
 @pytest.fixture(scope="module")
 def sweeps(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     return Evidence.load(swept(tmp_path_factory.mktemp("sweep")))
+
+
+def over_a_network(sweeps: Evidence, rtt_us: float) -> Evidence:
+    """The same, with this round trip between clients and servers."""
+    return replace(sweeps, rows=tuple(replace(row, network=network(rtt_us)) for row in sweeps.rows))
 
 
 def words(drawing: Drawing) -> list[str]:
@@ -118,6 +125,17 @@ def test_waits_at_a_rate_are_told_in_services(sweeps: Evidence) -> None:
     assert np.asarray(redis.get_xdata()) == pytest.approx([100.0 * rate * 0.0223 for rate in (15, 30)])
 
 
+def test_names_of_lines_that_end_together_stand_in_the_margin_apart(sweeps: Evidence) -> None:
+    drawing = wait_by_utilisation(sweeps)
+    (axes,) = drawing.figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    assert len(boxes) == len(WAYS) + 1, "each system and the fair queue"
+    assert min(box.x0 for box in boxes) > axes.get_window_extent().x1
+    heights = sorted((box.y0 + box.y1) / 2.0 for box in boxes)
+    per_point = drawing.figure.dpi / 72.0
+    assert min(two - one for one, two in pairwise(heights)) >= 10.5 * per_point
+
+
 def arriving(sweeps: Evidence, rates: Sequence[float] = (15.0, 30.0), **changed: object) -> Evidence:
     """The same, with further arrivals at these rates, under other parameters."""
     more = [
@@ -198,6 +216,21 @@ def test_round_trips_of_a_hand_off_are_those_of_the_way_to_wait(
     assert parts.pauses is pauses
     assert parts.client_us is not None
     assert parts.durable_us == 0.0, "a look writes nothing"
+
+
+@pytest.mark.parametrize(("wait", "clients", "peers"), [("watch", 1, 1), ("block", 0, 0), ("poll-5ms-j20", 1, 0)])
+def test_round_trips_over_a_network_take_what_they_took_there(
+    sweeps: Evidence, wait: str, clients: int, peers: int
+) -> None:
+    far = over_a_network(sweeps, 2_000.0)
+    systems = {"watch": "etcd", "block": "postgres-row", "poll-5ms-j20": "redis"}
+    cell = next(c for c in far.cells if (c.system, c.workload.label) == (systems[wait], f"strategies, {wait}"))
+    parts = hand_off_parts(cell, alone(far.cells, cell), far.environment)
+    assert not isinstance(parts, Absent)
+    loopback_us = far.environment.loopback_rtt_us_p50
+    assert parts.network_us == pytest.approx(clients * 2_000.0 + peers * loopback_us), "servers are on one machine"
+    assert "network that each run had" in where_hand_off_goes(far).caption
+    assert "at this machine's median" in where_hand_off_goes(sweeps).caption
 
 
 def test_without_a_sweep_there_is_no_figure(evidence: Evidence, sweeps: Evidence, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The ratio of contended to uncontended is one number, wherever it is printed, and says where it is a limit or none."""
 
+import csv
+import io
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from bench.report.cell_texts import amplification_words
 from bench.report.comparison import build_comparison
 from bench.report.model import Table
 from bench.report.table_model import CellRow
+from bench.report.tidy import comparison_csv
 from tests.report.contention_campaigns import swept
 
 COLUMN = "p99 contended ÷ uncontended"
@@ -73,3 +76,36 @@ def test_without_a_limit_it_has_its_range(sweeps: Evidence) -> None:
     words, glance = column(sweeps)
     assert "[" in words
     assert words in glance
+
+
+def of_the_modes(evidence: Evidence) -> Evidence:
+    """The same cells under the names of the modes' own, which `comparison.csv` has."""
+    titles = {"alone": "", CONTENDED: ""}
+    rows = [
+        replace(row, workload=row.workload.model_copy(update={"label": titles[row.workload.label]}))
+        for row in evidence.rows
+        if row.workload.label in titles
+    ]
+    return replace(evidence, rows=tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("alone", "contended", "sign", "binds"),
+    [
+        ({}, {}, "", ""),
+        ({}, BOUND, "≤", "client"),
+        (BOUND, {}, "≥", "client"),
+        (BOUND, BOUND, "", ""),  # no number, of which it could be a limit
+    ],
+)
+def test_the_csv_says_which_limit_a_ratio_is(
+    sweeps: Evidence, alone: Mapping[str, object], contended: Mapping[str, object], sign: str, binds: str
+) -> None:
+    evidence = of_the_modes(made(sweeps, alone, contended))
+    (redis,) = (one for one in csv.DictReader(io.StringIO(comparison_csv(evidence))) if one["system"] == "redis")
+    assert (redis["contention_amplification_limit"], redis["contention_amplification_bound_by"]) == (sign, binds)
+    assert bool(redis["contention_amplification_x"]) is not (alone is contended is BOUND)
+    words, _ = column(made(sweeps, alone, contended))
+    assert words.startswith(sign or "n/a") or "[" in words
+    hand_off = ("≤", "client") if contended is BOUND else ("", "")
+    assert (redis["hand_off_limit"], redis["hand_off_bound_by"]) == hand_off

@@ -69,6 +69,16 @@ def test_an_upper_bound_names_its_highest_run_and_no_lower_one() -> None:
     assert formats.ms_value(estimate) == "0.0630 [0.061–0.066]"
 
 
+def test_an_interval_without_a_width_is_not_printed() -> None:
+    alike = Estimate(63.0, 63.0, 63.0, Method.RANGE, 3)
+    assert formats.ms_value(alike) == "0.0630"
+    assert formats.whole_value(alike) == "63"
+    assert formats.times_value(alike) == f"63{formats.NO_BREAK}×"
+    nearly = Estimate(1.0, 0.9996, 1.0, Method.T_LOG, 6)
+    assert formats.with_range(nearly, "{:.0%}".format) == "100%", "both ends read alike"
+    assert formats.with_range(nearly, "{:.2%}".format) == "100.00% [99.96%–100.00%]"
+
+
 def test_every_word_for_what_binds_a_run_has_words_for_a_cell() -> None:
     assert {runs.CLIENT, runs.GENERATOR, runs.MACHINE, runs.CLIENTS} == set(BOUND_WORDS)
 

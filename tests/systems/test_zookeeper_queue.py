@@ -14,6 +14,7 @@ from bench.conformance.harness import eventually
 from bench.conformance.interrupted import ended_by
 from bench.conformance.interruptions import out_of_reach
 from bench.conformance.proxy_wire import ProxyWire
+from bench.servers.breaking.proxy import FaultProxy, Shots
 from bench.servers.endpoint import Endpoint
 from bench.servers.running.supervisor import Supervisor
 from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outcome, Refusal
@@ -290,3 +291,30 @@ def test_a_connection_that_was_closed_while_idle_costs_nothing(
         time.sleep(idle_ms / 1e3)  # pace: the idle time is the subject
         assert client.release(take(client, f"{key}-{count}")) is RELEASED
     wire.close()
+
+
+def test_a_thread_that_comes_late_does_not_ask_again_when_the_call_is_over(
+    opened: Callable[..., LockClient], key: str, endpoint: Endpoint
+) -> None:
+    """The connection is given up at the instant at which the call's time is over; whichever a thread sees first, its
+    acquire has failed."""
+    proxies = [FaultProxy(address) for address in endpoint.addresses]
+    try:
+        client = opened(via=endpoint.at(tuple(proxy.address for proxy in proxies)), call_timeout_ms=400)
+        assert isinstance(client, ZooKeeperLock)
+        client.release(take(client, key))
+        client._session._pauses_s = (0.1, 2.0)  # as of a thread that a busy machine kept from looking
+        shots = Shots(1)
+        for proxy in proxies:
+            proxy.hold_requests(key.encode(), shots)
+        answer = client.acquire(key, TTL_MS, 0, TRY)
+        assert isinstance(answer, Refusal)
+        assert answer.outcome in (Outcome.ERROR, Outcome.UNKNOWN), answer
+        assert "ConnectionLoss" in answer.reason
+        for proxy in proxies:
+            proxy.restore()
+        take(opened("n"), key, WATCH, SOON_MS)
+        assert shots.fired == 1
+    finally:
+        for proxy in proxies:
+            proxy.close()

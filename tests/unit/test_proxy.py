@@ -418,3 +418,17 @@ def test_bad_numbers_are_refused(proxy: FaultProxy) -> None:
         proxy.delay(-1)
     with pytest.raises(ValueError, match="at least one"):
         proxy.swallow_reply(0)
+
+
+def test_who_listens_hears_each_piece_at_the_clients_end(proxy: FaultProxy, client: socket.socket) -> None:
+    heard: list[Direction] = []
+    proxy.overhear(heard.append)
+    proxy.delay(30.0)
+    for _ in range(2):
+        client.sendall(b"question")
+        assert client.recv(100) == b"question"
+        assert heard[-1] is Direction.TO_CLIENT, "heard before the client has it"
+    proxy.restore()
+    client.sendall(b"again")
+    assert client.recv(100) == b"again"
+    assert heard == [Direction.TO_SERVER, Direction.TO_CLIENT] * 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Cell
-from bench.analysis.floor import client_cpu_us_of_acquire, median_and_path, server_mean_us
+from bench.analysis.floor import client_cpu_us_of_acquire, median_and_path, network_us, server_mean_us
 from bench.records.schema import Environment
 
 
@@ -43,16 +43,16 @@ def hand_off_parts(cell: Cell, alone: Cell | None, environment: Environment) -> 
     value, path = found
     strategy = names.strategy(cell.workload.wait)
     handed = names.hand_off_trips(cell.system, strategy)
-    rtt_us, durable_us = environment.loopback_rtt_us_p50, 0.0
+    durable_us = 0.0
     if handed is not None:
-        client_trips, trips = handed.client, handed.client + handed.peers
+        client_trips, peer_trips = handed
         # Servers tell the mean of a statement that waited, and of reads only where they time those apart.
         server_us = server_mean_us(cell.used, "read_answer") if handed.client else None
     else:
         answer_us, fsync_us = (server_mean_us(cell.used, name) for name in ("answer", "fsync"))
         durable_us = path.durable_writes * (environment.fdatasync_us_p50 if fsync_us is None else fsync_us)
         client_trips = path.client_round_trips
-        trips = path.round_trips if answer_us is None else client_trips
+        peer_trips = path.peer_round_trips if answer_us is None else 0
         executed_us = server_mean_us(cell.used, "execute")
         server_us = executed_us if answer_us is None else max(0.0, answer_us - durable_us)
     spent_us = [one for run in alone.used if (one := client_cpu_us_of_acquire(run)) is not None] if alone else []
@@ -60,7 +60,7 @@ def hand_off_parts(cell: Cell, alone: Cell | None, environment: Environment) -> 
         median_us=value.value,
         client_us=statistics.median(spent_us) if spent_us else None,
         client_round_trips=client_trips,
-        network_us=trips * rtt_us,
+        network_us=network_us(cell, client_trips, peer_trips, environment),
         durable_us=durable_us,
         server_us=server_us,
         pauses=names.polls(strategy),

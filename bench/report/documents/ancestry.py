@@ -152,6 +152,8 @@ def _run_facts(run: RunAncestry) -> Iterable[tuple[str, str]]:
     if measured.errors:
         yield "Errors", "; ".join(f"{reason} ({count:,})" for reason, count in measured.errors.items())
     yield "Servers", _servers(measured.facts_before, measured.source)
+    if (kept := measured.records_servers) is not None:
+        yield "Servers of the records", f"{names.title(kept.system)}: {_servers(kept.facts_before, kept.source)}"
     yield "Placement", "; ".join(f"{who}: {where}" for who, where in measured.placement.items()) or "not recorded"
     for who, warm in measured.warmed.items():
         flat = "flat" if warm.flat else "not flat"

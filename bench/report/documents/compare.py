@@ -7,7 +7,7 @@ from bench.analysis.comparing import Campaigns, Line, Tally
 from bench.analysis.evidence import Evidence
 from bench.analysis.intervals import Method
 from bench.report import formats
-from bench.report.formats import NOTHING, RANGE
+from bench.report.formats import NOTHING
 from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, Table
 
 _WIDTH = 80
@@ -45,8 +45,7 @@ def _value(value: Value, *, bounds: bool) -> str:
         return value.reason
     if value.method is Method.COUNT:
         return f"{value.value:g}"
-    number = _number(value.value)
-    return f"{number} [{_number(value.low)}{RANGE}{_number(value.high)}]" if bounds and value.runs > 1 else number
+    return formats.with_range(value, _number) if bounds else _number(value.value)
 
 
 def _number(value: float) -> str:

@@ -91,6 +91,10 @@ class _Pipe:
         self.queue.append((due, item))
         self.queued_bytes += len(item) if isinstance(item, bytes) else 0
 
+    def gives(self, now: float) -> bool:
+        """Are bytes due?"""
+        return bool(self.queue) and self.queue[0][0] <= now and isinstance(self.queue[0][1], bytes)
+
     def flush(self, now: float) -> bool:
         """Write what is due; True when a reset of the connection is due now. Raises OSError when the sink is gone."""
         self.blocked = False
@@ -189,6 +193,7 @@ class FaultProxy:
         self._unplugged = False
         self._swallowed = threading.Semaphore(0)
         self._hold: tuple[bytes, Shots] | None = None
+        self._heard: Callable[[Direction], None] | None = None
         self._pieces_held = {one: threading.Semaphore(0) for one in (Direction.TO_SERVER, Direction.TO_CLIENT)}
         self._links: dict[socket.socket, _Link] = {}  # by either of its sockets
         self._commands: deque[tuple[Callable[[], None], threading.Event]] = deque()
@@ -285,6 +290,11 @@ class FaultProxy:
         """The same for what came from a client, kept back by `drop` or `hold_requests`."""
         return self._pieces_held[Direction.TO_SERVER].acquire(timeout=timeout_s)
 
+    def overhear(self, heard: Callable[[Direction], None]) -> None:
+        """Call `heard` for each piece that a client has sent, and before one is given to it: what a client does upon a
+        piece is always heard after it. Not a fault, so `restore` does not end it."""
+        self._order(lambda: self._set_heard(heard))
+
     def restore(self) -> None:
         """End every fault. Held bytes are on their way, in order, when this returns; a connection that lost replies is
         reset."""
@@ -350,6 +360,9 @@ class FaultProxy:
 
     def _set_loss(self, loss: _Loss) -> None:
         self._loss = loss
+
+    def _set_heard(self, heard: Callable[[Direction], None]) -> None:
+        self._heard = heard
 
     def _set_swallow(self, count: int, then_sever: bool) -> None:
         self._to_swallow = count
@@ -451,6 +464,8 @@ class FaultProxy:
             item = pipe.read()
             if item is None:
                 continue
+            if self._heard and isinstance(item, bytes) and pipe.direction is Direction.TO_SERVER:
+                self._heard(pipe.direction)
             if isinstance(item, bytes) and pipe.direction is Direction.TO_CLIENT and self._to_swallow:
                 self._to_swallow -= 1
                 if not self._to_swallow and self._sever_after_swallow:
@@ -485,6 +500,8 @@ class FaultProxy:
             if pipe.direction in self._dropped or pipe.held or pipe.finished:
                 pipe.blocked = False
                 continue
+            if self._heard and pipe.direction is Direction.TO_CLIENT and pipe.gives(now):
+                self._heard(pipe.direction)
             try:
                 reset_due = pipe.flush(now)
             except OSError:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bench.servers.breaking.proxy import Direction
 from bench.systems.clock import Clock
 
 T = TypeVar("T")
@@ -32,9 +33,11 @@ class Link:
     delay_ms: int = 0  # each request arrives this late
     cuts: int = 0  # how often all connections have been closed
     silences: int = 0  # how often those open at that time have fallen silent
+    heard: Callable[[Direction], None] | None = None  # told of each request, reply and wake-up that passes
 
     def carry(self, operation: Callable[[], T], clock: Clock, call_timeout_ms: int) -> T:
         """One request and its reply. Raises NoReplyError after `call_timeout_ms` when the reply does not arrive."""
+        self.tell(Direction.TO_SERVER)
         if self.dropping:
             clock.sleep(call_timeout_ms / 1000)  # pace: what a client waits before it gives up
             raise NoReplyError
@@ -47,7 +50,13 @@ class Link:
             raise NoReplyError
         if self.delay_ms > call_timeout_ms:
             raise NoReplyError
+        self.tell(Direction.TO_CLIENT)
         return reply
+
+    def tell(self, direction: Direction) -> None:
+        """Of something that passes."""
+        if self.heard is not None:
+            self.heard(direction)
 
 
 class WakeUp(threading.Event):
@@ -62,6 +71,7 @@ class WakeUp(threading.Event):
         if self._link.swallowing > 0:
             self._link.swallowing -= 1
         else:
+            self._link.tell(Direction.TO_CLIENT)
             super().set()
 
 

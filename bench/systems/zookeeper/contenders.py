@@ -48,6 +48,7 @@ class Contenders:
         while True:
             if herd:
                 self._moved.clear()
+            spent = self._session.bound_of_a_call()
             created = self._kazoo.create_async(
                 f"{parent}/{prefix}", b"", ephemeral=True, sequence=True, include_data=True
             )
@@ -63,9 +64,12 @@ class Contenders:
                     raise
                 raise Refused(f"the server refuses: {refused!r}") from refused
             except ConnectionLoss:  # the reply is lost, and perhaps the request: our node tells which
+                # Whoever was silent for the bound of a call loses the connection at the instant at which the call is
+                # over: a thread that comes late would find the one where another finds the other.
+                too_late = broken or spent()
                 if found := self._found_again(parent, prefix):
                     return found
-                if broken:
+                if too_late:
                     raise
                 broken = True  # once: nothing is done, and it was the old connection that ended, while idle perhaps
                 continue

@@ -143,6 +143,11 @@ class Session:
                 self.kazoo.exists_async("/")
         raise NoAnswer(f"no answer in {self._call_s:g} s")
 
+    def bound_of_a_call(self) -> Callable[[], bool]:
+        """Of a call that begins now: is its time over?"""
+        end_ns = self._clock.monotonic_ns() + int(self._call_s * 1e9)
+        return lambda: self._clock.monotonic_ns() >= end_ns
+
     def ask(self, send: Callable[[], Any], patience_s: float | None = None) -> Any:
         """The answer to a request that does no harm when the server gets it twice.
 

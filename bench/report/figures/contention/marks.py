@@ -23,6 +23,8 @@ from bench.report.style import MUTED, Look, house_style
 WIDTH_IN = 7.6
 SMALL = 7.2
 _BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}  # words lie on lines
+_MARGIN_POINTS = 14.0
+_LEADER = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 2.0, "shrinkB": 4.0}
 Measure = Callable[[Cell], Value]
 
 
@@ -135,10 +137,13 @@ def absences(axes: Axes, points: Mapping[float, Cell], measure: Measure) -> None
         )
 
 
-def labels(axes: Axes, ends: Sequence[tuple[float, float, str, str]], least_points: float = 8.0) -> None:
+def labels(
+    axes: Axes, ends: Sequence[tuple[float, float, str, str]], least_points: float = 8.0, *, in_margin: bool = False
+) -> None:
     """Name lines beside their ends (x, y, words, colour), moved apart where they would cover each other.
 
-    To be called when the limits of the axes are set: the places are in points.
+    `in_margin`: all of them right of the axes, each joined to its end, for lines that end close to each other. To be
+    called when the limits of the axes are set: the places are in points.
     """
     if not ends:
         return
@@ -153,11 +158,16 @@ def labels(axes: Axes, ends: Sequence[tuple[float, float, str, str]], least_poin
             if (missing := least_points - (heights[below + 1] - heights[below])) > 0.0:
                 heights[below] -= missing / 2.0
                 heights[below + 1] += missing / 2.0
+    edge = float(axes.transAxes.transform((1.0, 0.0))[0]) / per_point
     for ((x, y), words, colour), height in zip(ordered, heights, strict=True):
+        end = tuple(axes.transData.inverted().transform((x * per_point, y * per_point)))
+        away = (edge - x + _MARGIN_POINTS if in_margin else 6.0, height - y)
+        if in_margin:
+            axes.annotate("", end, away, textcoords="offset points", arrowprops={**_LEADER, "color": colour})
         axes.annotate(
             words,
-            tuple(axes.transData.inverted().transform((x * per_point, y * per_point))),
-            (6.0, height - y),
+            end,
+            away,
             textcoords="offset points",
             fontsize=6.8,
             color=colour,

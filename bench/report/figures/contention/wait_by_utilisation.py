@@ -70,7 +70,7 @@ def _draw(lines: Series, figure: Figure, below_in: float) -> None:
     axes.set_xlim(0.0, 100.0)
     axes.set_xlabel("the key is held or handed on, % of the time")
     axes.set_ylabel("mean queue wait, in services (log scale)")
-    labels(axes, ends)
+    labels(axes, ends, least_points=11.0, in_margin=True)
 
 
 def _place(cell: Cell) -> tuple[Estimate, Estimate] | None:

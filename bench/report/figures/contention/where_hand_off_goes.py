@@ -95,7 +95,7 @@ def _caption(evidence: Evidence, rows: Sequence[_Row], answered_first: Sequence[
     beyond = [row for row in rows if row.parts.known_us > row.parts.median_us]
     parts = (
         f"Closed loop, {clients}, one key {hold_words(cells)}; {runs} each{dots}.",
-        "Round trips: from the release's answer to the next grant, at this machine's median.",
+        f"Round trips: from the release's answer to the next grant, {_whose_trips(cells)}.",
         "Client's processor: that of an acquire without contention, at most.",
         "Server's own time: the mean that it reports per request.",
         *([f"Not reported: {silent}."] if silent else []),
@@ -108,6 +108,11 @@ def _caption(evidence: Evidence, rows: Sequence[_Row], answered_first: Sequence[
         machine_words(evidence),
     )
     return " ".join(parts)
+
+
+def _whose_trips(cells: Iterable[Cell]) -> str:
+    over = any(run.network is not None for cell in cells for run in cell.used)
+    return "at the median of the network that each run had" if over else "at this machine's median"
 
 
 def _titles(cells: Iterable[Cell]) -> str:
