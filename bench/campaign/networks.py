@@ -21,6 +21,7 @@ from bench.servers.network.counts import Counts
 from bench.servers.network.lines import Lines, LinesFailed, open_lines
 from bench.servers.running.pinning import NOT_PINNED, numbers, pin, place
 from bench.servers.running.supervisor import Supervisor
+from bench.systems.registry import System
 
 _LEAST, _MOST, _WITHIN_S = 10, 400, 0.15  # samples of one burst, and how long it goes on where these are slow
 _BURSTS = 3
@@ -64,12 +65,23 @@ class Emulated:
         self._alone = lines.counts()
         self._began = self._after_probe()
 
-    def measured(self, load: Measured) -> NetworkMeasured:
-        """What it was, asked when the load has ended. Raises LinesFailed."""
+    @property
+    def rtt_us(self) -> float:
+        """The round trip that the load will have: what was found through the lines before it."""
+        return statistics.median(one.us_p50 for one in self._before)
+
+    def measured(self, load: Measured | None = None) -> NetworkMeasured:
+        """What it was, asked when the load has ended. Raises LinesFailed.
+
+        How busy the lines were is of the window of `load`; without one, of all the time that they carried.
+        """
         ended = self.lines.counts()
         self._before_probe()
         after = [summary(us) for us in self._through_all_us()]
-        busy_share = load.cpu_s_by_process.get(self._name, 0.0) / load.window_s
+        if load is None:
+            busy_share = (ended.cpu_ns - self._began.cpu_ns) / max(1, ended.at_ns - self._began.at_ns)
+        else:
+            busy_share = load.cpu_s_by_process.get(self._name, 0.0) / load.window_s
         return NetworkMeasured(
             asked=self._asked.name,
             placement=self._placement,
@@ -137,13 +149,19 @@ def network_of(plan: RunPlan, supervisor: Supervisor) -> Iterator[Emulated | Non
         yield None
         return
     targets = [address for entry in systems_behind(plan) for address in where(entry, supervisor)[1].addresses]
+    with emulated(asked, targets, plan.seed, beside=plan.workload.clients == 1) as found:
+        yield found
+
+
+@contextmanager
+def emulated(
+    asked: Network, targets: Sequence[tuple[str, int]], seed: int, *, beside: bool = False
+) -> Iterator[Emulated]:
+    """Have a network before some addresses for a block, measured. `beside`: see `Emulated`. Raises LinesFailed."""
     jitter_us = asked.jitter_ms * _US_PER_MS / 2.0
     places = place(True, 1)
-    with (
-        open_lines(targets, jitter_us, asked.reset_after_s, plan.seed) as lines,
-        echoing(places.servers) as echo,
-    ):
-        yield Emulated(asked, lines, echo, places.generator, plan.workload.clients == 1)
+    with open_lines(targets, jitter_us, asked.reset_after_s, seed) as lines, echoing(places.servers) as echo:
+        yield Emulated(asked, lines, echo, places.generator, beside)
 
 
 def refuse_own_servers(plans: Iterable[RunPlan], supervisor: Supervisor) -> None:
@@ -156,8 +174,13 @@ def refuse_own_servers(plans: Iterable[RunPlan], supervisor: Supervisor) -> None
         if has
     }
     for (name, option), entry in asked.items():
-        if entry.servers is not None and supervisor.source(entry.servers) == "url":
+        if has_own_network(entry, supervisor):
             raise OwnNetwork(f"the servers of {name} are your own, and have a network: leave out --{option}")
+
+
+def has_own_network(entry: System, supervisor: Supervisor) -> bool:
+    """Did the user name a system's servers? Then there is a network before them already."""
+    return entry.servers is not None and supervisor.source(entry.servers) == "url"
 
 
 def summary(samples_us: Sequence[float]) -> RoundTrips:

@@ -184,7 +184,13 @@ def live(
         "Default: all servers, and Redis in the form.",
         show_default=False,
     ),
-    port: int = typer.Option(8089, "--port", min=1024, max=65535, help="Port of Locust's page on 127.0.0.1."),
+    port: int = typer.Option(8089, "--port", min=1024, max=65535, help="Port of Locust's page."),
+    host: str = typer.Option(
+        "127.0.0.1",
+        "--host",
+        help="Address on which the page listens. Beyond loopback it asks for a login, whose password is printed once, "
+        "or is that of LOCKBENCH_WEB_PASSWORD.",
+    ),
     processes: int = typer.Option(1, "--processes", min=1, max=PROCESSES_AT_MOST, help="Load processes."),
 ) -> None:
     """Open Locust's web page on servers of its own; Ctrl-C ends both.
@@ -192,7 +198,7 @@ def live(
     Its tab Locks shows what the locks do now; /locks has the same as curves, and buttons that pause, kill or cut off a
     holder. Each test is kept, as a campaign.
 
-    Examples: lockbench live; lockbench live -s etcd; lockbench live -s redis -s etcd
+    Examples: lockbench live; lockbench live -s etcd; lockbench live -s redis -s etcd; lockbench live --host 0.0.0.0
     """
     from bench.campaign.live.servers import served
     from bench.campaign.live.session import run_live
@@ -200,11 +206,14 @@ def live(
     from bench.load.live import require_port
 
     chosen = choose_systems(system or ["redis"])
-    require_port(port)
+    require_port(port, host)
     say_how_to_end()
     with ExitStack() as ends:
         with steps("starting servers") as show:
             here = ends.enter_context(served(Supervisor.default(), chosen if system else choose_systems(["all"]), show))
         keeper = keeper_of(here)
-        OUT.print(f"Locust's page: http://127.0.0.1:{port}  (Ctrl-C stops it and the servers)", highlight=False)
-        run_live([entry.name for entry in chosen], port, processes, here, keeper)
+        shown = f"[{host}]" if ":" in host else host
+        OUT.print(
+            f"Locust's page: http://{shown}:{port}  (Ctrl-C stops it and the servers)", highlight=False, markup=False
+        )
+        run_live([entry.name for entry in chosen], port, processes, here, keeper, host)

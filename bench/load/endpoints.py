@@ -18,6 +18,8 @@ from bench.systems.base import Grant, Outcome, Refusal
 from bench.systems.registry import System
 from bench.systems.wait import Wait
 
+Address = tuple[str, int]
+
 
 class NoEndpoint(LockbenchError):
     """There is no server to drive; the message says how to get one."""
@@ -47,6 +49,16 @@ def endpoint_of(entry: System, environment: Mapping[str, str] = os.environ) -> E
         return Supervisor.default().endpoint(spec)
     except NotRunning as down:
         raise NoEndpoint(str(down)) from down
+
+
+def behind_lines(endpoint: Endpoint, places: Mapping[Address, Address]) -> Endpoint:
+    """The same servers, reached through the delay lines before them, where there are any. Raises NoEndpoint."""
+    if not places:
+        return endpoint
+    missing = [address for address in endpoint.addresses if address not in places]
+    if missing:  # going there directly would be another network than the one that was asked for
+        raise NoEndpoint(f"there is no delay line before {missing[0][0]}:{missing[0][1]}")
+    return endpoint.at(tuple(places[address] for address in endpoint.addresses))
 
 
 def not_reached(refused: ConnectionError) -> str:

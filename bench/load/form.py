@@ -8,7 +8,7 @@ file, no running test. Locust's page shows its message above the button.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,8 @@ from locust.web import WebUI
 from bench.load.bounds import SPAWN_RATE_PER_S, number, run_time_s, whole
 from bench.load.endpoints import check_served
 from bench.load.load_test import LoadTest
-from bench.load.options import BadOptions
+from bench.load.options import BadOptions, LoadSettings
+from bench.systems.registry import System
 
 _LOCUSTS_OWN = ("user_count", "spawn_rate", "run_time", "host", "profile")
 _OF_THE_PICKER = ("user_classes", "shape_class")
@@ -48,6 +49,7 @@ class Form:
         self._test = test
         self._environment: Environment = test.environment
         self._web_ui = web_ui
+        self._opening = False  # a network, for a form that is being answered
         app: Any = web_ui.app
         app.config["MAX_CONTENT_LENGTH"] = _REQUEST_BYTES_AT_MOST
         app.before_request(self._check)
@@ -152,12 +154,23 @@ class Form:
         if not isinstance(runner, MasterRunner) or options["processes"]:  # else the servers are its workers' to know
             for entry in entries:
                 check_served(entry, settings)
+        self._have_network(settings, entries)
         # Last, since connecting takes its time: from here to the start nothing else of this process gets a turn.
         if self._runs or runner is None or runner.state in (STATE_CLEANUP, STATE_STOPPING):
             raise BadOptions("the last test has not ended yet; try again in a moment")
         cancel_timer: Any = self._web_ui._cancel_run_time_timer
         cancel_timer()  # of a test that ended before its time, else it would end this one
         options["run_time"] = None
+
+    def _have_network(self, settings: LoadSettings, entries: Sequence[System]) -> None:
+        """It takes its time, and meanwhile nobody else may ask for another one. Raises BadOptions."""
+        if self._opening:
+            raise BadOptions("a test is about to start; try again in a moment")
+        self._opening = True
+        try:
+            self._test.have_network(settings, entries)
+        finally:
+            self._opening = False
 
     def _clients(self, form: Mapping[str, str]) -> int | None:
         """How many clients it asks for; None where that is no number, which is a mistake of its own."""
@@ -227,13 +240,25 @@ class Form:
         return self._refuse("; ".join(stray), _BAD_REQUEST) if stray else None
 
     def _add_notice(self, response: Response) -> Response:
-        """Where several classes were started, the page says what that does to their numbers."""
+        """What the page says once a test has started."""
         if request.endpoint == "locust.swarm" and request.method == "POST" and response.status_code == 200:
             answer = response.get_json()
-            notice = self._test.side_by_side() if answer["success"] else ""
+            notice = " ".join(filter(None, self._notices())) if answer["success"] else ""
             if notice:
                 response.set_data(json.dumps({**answer, "notice": notice}))
         return response
+
+    def _notices(self) -> tuple[str, str]:
+        """What several classes do to each other's numbers, and which network was measured."""
+        forwarder = self._test.forwarder
+        rtt_us = None if forwarder is None else forwarder.network["rtt_us"]
+        if forwarder is None or rtt_us is None:
+            return self._test.side_by_side(), ""
+        asked = forwarder.network["asked"]
+        return (
+            self._test.side_by_side(),
+            f"Network {asked}: the round trip measured through its lines is {rtt_us:,.0f} µs.",
+        )
 
 
 _LABELS = {

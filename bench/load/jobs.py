@@ -1,9 +1,10 @@
 """Jobs of one load process: how its clients do them, what they were answered, and which message is delivered next."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from time import monotonic_ns
+from types import MappingProxyType
 from typing import Any
 
 from bench.jobs.keeper import keeper
@@ -11,7 +12,7 @@ from bench.jobs.lock_and_fence import LockAndFence
 from bench.jobs.records import make, schema_of
 from bench.jobs.way import Done, Way, Work
 from bench.jobs.ways import WAYS
-from bench.load.endpoints import endpoint_of
+from bench.load.endpoints import Address, behind_lines, endpoint_of
 from bench.load.loop import Alarm
 from bench.load.options import LoadSettings
 from bench.records.workload import CONSUME, DELIVERIES
@@ -24,9 +25,11 @@ _NS_PER_S = 1e9
 class Jobs:
     """What the clients of this process did, from the first job to the last: all of it counts, the warm-up too."""
 
-    def __init__(self, settings: LoadSettings, first_message: int) -> None:
+    def __init__(
+        self, settings: LoadSettings, first_message: int, lines: Mapping[Address, Address] = MappingProxyType({})
+    ) -> None:
         self._settings, self._does = settings, settings.workload
-        self._endpoint, self._schema = endpoint_of(keeper()), schema_of(settings.seed)
+        self._endpoint, self._schema = behind_lines(endpoint_of(keeper()), lines), schema_of(settings.seed)
         self._next_delivery = first_message * DELIVERIES
         self._acknowledged = 0
         self._messages: set[int] = set()

@@ -1,26 +1,32 @@
 """One test as Locust runs it: its options checked, its clients chosen, its load process started and ended."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from locust import User
 from locust.env import Environment
-from locust.runners import MasterRunner, WorkerRunner
+from locust.runners import STATE_MISSING, STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
+from bench.errors import LockbenchError
+from bench.jobs.keeper import keeper
 from bench.load.bounds import whole
 from bench.load.collector import Collector
+from bench.load.endpoints import Address, endpoint_of
 from bench.load.forwarder import Forwarder
-from bench.load.options import BadOptions, LoadSettings, crowd_misfits, default_of
+from bench.load.options import BadOptions, LoadSettings, crowd_misfits, default_of, is_of_lockbench
 from bench.load.process import FAILED, ONLY_NODE, PROCESSES, LoadProcess, process_of
 from bench.load.shown import HOST
 from bench.load.users import LockUser, SelectedLockUser
-from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST
+from bench.records.network import NO_NETWORK
+from bench.records.workload import CLIENTS_PER_PROCESS_AT_MOST, JOBS
 from bench.systems.base import ClientOptions
 from bench.systems.registry import System, system
 
 # Added by the master to the options that Locust sends to its workers: names, separated by commas.
 _SYSTEMS = "lockbench_systems"
 _WORKERS = "lockbench_workers"
+_LINES = "lockbench_lines"  # where the servers' addresses are reached through delay lines, as JSON; empty: directly
 _SHOWN = "lockbench_shown"  # the number of the live session that takes what they recorded; 0: none does
 
 
@@ -32,6 +38,8 @@ class LoadTest:
         self.collector: Collector | None = None
         self.forwarder: Forwarder | None = None  # of a page that shows seconds
         self._own_stop_timeout = environment.stop_timeout == 0
+        self._began_with: frozenset[str] = frozenset()  # the workers of the newest test
+        self._lost: set[str] = set()
 
     @property
     def process(self) -> LoadProcess | None:
@@ -43,12 +51,21 @@ class LoadTest:
         """A sentence on why the newest test was ended, or what it has lost; else empty."""
         if self.collector is not None and self.collector.failure is not None:
             return f"The test was stopped: {self.collector.failure}"
-        runner = self.environment.runner
-        lost = len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0
-        if not lost:
+        self._look_for_workers()
+        if not (lost := len(self._lost)):
             return ""
         processes = "1 load process is lost" if lost == 1 else f"{lost} load processes are lost"
         return f"{processes}: the numbers are of the others since."
+
+    def _look_for_workers(self) -> None:
+        """Who is not there any more, though it began the test. After a test Locust forgets its workers for a while."""
+        runner = self.environment.runner
+        if not isinstance(runner, MasterRunner):
+            return
+        silent = {node.id for node in runner.clients.all if node.state == STATE_MISSING}
+        if runner.state in (STATE_SPAWNING, STATE_RUNNING):
+            silent |= self._began_with - {node.id for node in runner.clients.all}  # who ended in order, or long ago
+        self._lost |= silent & self._began_with
 
     @property
     def _session(self) -> int:
@@ -62,6 +79,9 @@ class LoadTest:
         is_worker = isinstance(runner, WorkerRunner)
         try:
             settings, entries = self.check(vars(self.environment.parsed_options), clients=self._clients_asked_for())
+            if not is_worker:
+                self.have_network(settings, entries)
+                self._begin_records(settings)
         except BadOptions as wrong:
             if is_worker:
                 runner.send_message(FAILED, {"reason": str(wrong)})  # type: ignore[union-attr]
@@ -77,16 +97,47 @@ class LoadTest:
         if isinstance(runner, MasterRunner):
             # A worker has every class, and Locust tells it only with the users themselves which of them will run.
             setattr(self.environment.parsed_options, _SYSTEMS, ",".join(entry.name for entry in entries))
+            self._began_with, self._lost = frozenset(runner.clients), set()
             setattr(self.environment.parsed_options, _WORKERS, ",".join(runner.clients))
             setattr(self.environment.parsed_options, _SHOWN, self._session)
+            setattr(self.environment.parsed_options, _LINES, json.dumps(self._places))
         else:
             workers = [name for name in getattr(self.environment.parsed_options, _WORKERS, "").split(",") if name]
             shown = self._session or getattr(self.environment.parsed_options, _SHOWN, 0)
-            process = LoadProcess(self.environment, settings, entries, self._report_locally, workers, shown)
+            lines = self._places or json.loads(getattr(self.environment.parsed_options, _LINES, "[]"))
+            process = LoadProcess(
+                self.environment, settings, entries, self._report_locally, workers, shown, _as_addresses(lines)
+            )
             PROCESSES[self.environment] = process
             process.start()
             if self.forwarder is not None:
                 self.forwarder.follow(process)
+
+    @property
+    def _places(self) -> Sequence[Any]:
+        """Pairs of an address and where it is reached."""
+        return () if self.forwarder is None else self.forwarder.network["places"]
+
+    def have_network(self, settings: LoadSettings, entries: Sequence[System]) -> None:
+        """Have the network that a test asks for, until its end. Raises BadOptions."""
+        if self.forwarder is not None and is_of_lockbench():
+            self.forwarder.have_network(settings, entries)
+        elif settings.network != NO_NETWORK:
+            raise BadOptions(
+                "--network: plain `locust` has no delay lines, its clients reach the servers directly; "
+                "`lockbench live` and `lockbench run` have them"
+            )
+
+    def _begin_records(self, settings: LoadSettings) -> None:
+        """Of jobs whose table will be asked: it begins without what an earlier test left. Raises BadOptions."""
+        if not (is_of_lockbench() and settings.workload.name in JOBS):
+            return  # of plain `locust` nobody asks the table, and its master may not even reach it
+        from bench.jobs.records import drop, schema_of  # here: it imports the database's client library
+
+        try:
+            drop(endpoint_of(keeper()), schema_of(settings.seed))
+        except LockbenchError as silent:
+            raise BadOptions(str(silent)) from None
 
     def check(
         self,
@@ -205,3 +256,8 @@ class LoadTest:
             self.process.reset()
         if self.forwarder is not None:
             self.forwarder.count.reset()
+
+
+def _as_addresses(pairs: Sequence[Any]) -> Mapping[Address, Address]:
+    """From what JSON makes of them."""
+    return {(host, port): (through, through_port) for (host, port), (through, through_port) in pairs}

@@ -77,7 +77,7 @@ def show_locks(web_ui: WebUI, forwarder: Forwarder, base_path: str, trouble: Cal
         return Response(json.dumps(answer), mimetype="application/json")
 
     def add_table(response: Response) -> Response:
-        if request.endpoint == "locust.request_stats" and response.status_code == 200:
+        if request.endpoint == "locust.request_stats" and response.status_code == 200 and response.is_json:
             rows = _rows(forwarder.moments[-1], forwarder.staged["systems"]) if forwarder.moments else []
             response.set_data(json.dumps({**response.get_json(), "extended_stats": [{"key": _KEY, "data": rows}]}))
         return response

@@ -7,6 +7,7 @@ checked here, when a test starts.
 """
 
 import json
+import os
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,8 +24,9 @@ from bench.load.bounds import (
     run_time_s,
     whole,
 )
+from bench.load.channel import FD_VARIABLE
 from bench.records.ladder import steps_to
-from bench.records.network import network_name
+from bench.records.network import NO_NETWORK, network_name
 from bench.records.workload import (
     AUTO,
     BY_LOCK,
@@ -90,6 +92,7 @@ def _made_from(one: Parameter) -> _Option:
     return _Option(option_of(one), one.initial, text, one.choices or None, one.in_form)
 
 
+_NETWORK = next(one for one in parameters() if one.field == "network")
 # - uncontended: each client has a key of its own. contended: all clients want the same keys. saturation: as
 #   uncontended, with as many clients as it takes to reach the ceiling. rate: operations arrive at a rate, whatever the
 #   system answers, and any free client takes the next. hot-cold: as contended, with many keys of unlike popularity.
@@ -102,6 +105,7 @@ _OPTIONS = (
     _Option("--system", "redis", "Lock system that SelectedLockUser drives. Example: etcd"),  # choices: `_driven`
     _Option("--beside", "", "Further systems under the same load, side by side. Example: etcd,zookeeper"),
     *map(_made_from, parameters(Behaviour)),
+    _made_from(_NETWORK),
     _Option("--lock-seed", 1, "Seed of keys and arrivals, and part of the keys' names; a whole number. Example: 7"),
     _Option("--record-into", "", "Folder for the result of a measured window; empty: no record.", in_form=False),
     _Option(
@@ -131,8 +135,13 @@ def add_options(parser: "LocustArgumentParser") -> None:
             choices=_driven() if option.name == "--system" else option.choices,
             help=option.help,
             env_var=f"LOCUST_LOCK_{word}",
-            include_in_web_ui=option.in_form,
+            include_in_web_ui=option.in_form and (option.name != option_of(_NETWORK) or is_of_lockbench()),
         )
+
+
+def is_of_lockbench() -> bool:
+    """Did `lockbench live` start this process? It has delay lines, and keeps what a test has done."""
+    return FD_VARIABLE in os.environ
 
 
 def _driven() -> tuple[str, ...]:
@@ -160,6 +169,7 @@ class LoadSettings:
     workload: Behaviour
     seed: int
     beside: tuple[str, ...] = ()  # further systems under the same load
+    network: str = NO_NETWORK  # between clients and servers, as `bench.records.network` writes it
     record_into: Path | None = None
     variant: Mapping[str, str] = field(default_factory=dict)
     give_up_s: float = GIVE_UP_S
@@ -191,6 +201,7 @@ class LoadSettings:
             ),
             seed=take("--lock-seed", whole(0, 2**63 - 1), 0),
             beside=take("--beside", _each_of(_driven()), ()),
+            network=take("--network", network_name, NO_NETWORK),
             record_into=Path(given["record_into"]) if given["record_into"] else None,
             variant=take("--client-variant", _texts, {}),
             give_up_s=take("--give-up-s", number(0.1, 3_600.0), GIVE_UP_S),
@@ -216,6 +227,8 @@ class LoadSettings:
     def fit(self, entry: System) -> None:
         """Raise BadOptions when clients of one system cannot do as asked: wait like that, or keep so short a lease."""
         wrong = [f"--{name.replace('_', '-')}: {mistake}" for name, mistake in misfits(self.workload, entry)]
+        if self.network != NO_NETWORK and entry.servers is None:
+            wrong.append(f"--network: {entry.name} has no servers, so there is no network before them")
         if wrong:
             raise BadOptions("; ".join(wrong))
 

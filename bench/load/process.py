@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic_ns, process_time_ns, time
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -23,7 +24,7 @@ from locust.runners import WorkerRunner
 
 from bench.errors import LockbenchError
 from bench.load.climb import Climb
-from bench.load.endpoints import endpoint_of, not_reached
+from bench.load.endpoints import Address, behind_lines, endpoint_of, not_reached
 from bench.load.keys import Deliveries, EvenKeys, Keys, OwnKey, ZipfKeys, zipf_shares
 from bench.load.loop import idle_lag_us_p50, measure_lag
 from bench.load.options import LoadSettings
@@ -40,7 +41,7 @@ from bench.load.window_view import write_edges
 from bench.records.histogram import LatencyHistogram
 from bench.records.workload import CONSUME, CONTENDED, HOT_COLD, JOBS, STRANGERS_PAUSE_MS
 from bench.servers.endpoint import Endpoint
-from bench.servers.process import boot_id
+from bench.servers.process import clock_id
 from bench.systems.base import ClientOptions, LockClient
 from bench.systems.registry import System
 
@@ -85,6 +86,7 @@ class LoadProcess:
 
     `workers` are the names of all processes, in a test without a fixed window; with one, the master names them later.
     `shown`: the number of the live session whose page takes what was recorded, second by second; 0 where none does.
+    `lines`: where the addresses of the servers are reached through delay lines; empty where clients go directly.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class LoadProcess:
         on_done: Callable[[], None] = lambda: None,
         workers: Sequence[str] = (),
         shown: int = 0,
+        lines: Mapping[Address, Address] = MappingProxyType({}),
     ) -> None:
         self.environment = environment
         self.settings = settings
@@ -103,6 +106,7 @@ class LoadProcess:
         does = settings.workload
         keep_rows = settings.record_into is not None
         self.shown = shown
+        self._lines = lines
         self.recorders = {entry.name: Recorder(keep_rows, does.strangers_from, shown > 0) for entry in entries}
         self.members: set[Member] = set()
         # Of keys that clients share: what began before the window or after it. Who had a key before whom, only all of
@@ -180,13 +184,13 @@ class LoadProcess:
     def _prepare(self) -> None:
         try:
             for entry in self.entries:
-                self._endpoints[entry.name] = endpoint_of(entry)
+                self._endpoints[entry.name] = behind_lines(endpoint_of(entry), self._lines)
                 self._observe(entry)
             if self.settings.workload.name in JOBS:
                 from bench.load.jobs import Jobs  # here: it imports the database's client library
 
                 first = self.index * self.settings.workload.shared_keys // len(self._workers)
-                self.jobs = Jobs(self.settings, first)
+                self.jobs = Jobs(self.settings, first, self._lines)
         except LockbenchError as refused:
             self.fail(str(refused))
         except ConnectionError as refused:
@@ -497,7 +501,7 @@ class LoadProcess:
             "holders": doing[HOLDS],
             "at_ns": monotonic_ns(),
             "cpu_ns": process_time_ns(),
-            "clock": boot_id(),
+            "clock": clock_id(),
             **self._so_far(),
         }
 
@@ -513,6 +517,7 @@ class LoadProcess:
             "counted": {name: recorder.since_begin() for name, recorder in self.recorders.items()},
             "lost_updates": dict(self.lost_updates),
             "arrivals": self._arrivals,
+            "jobs": self.jobs.counted() if self.jobs is not None and self.stopped else None,
             "lag": {str(edge): count for edge, count in lag.counts.items()},
             "observations": self._observations,
         }

@@ -26,7 +26,7 @@ from bench.records.ladder import steps_to
 from bench.records.processor_time import LINES, PEER_LINES, used
 from bench.records.schema import Facts, JobsDone, LadderStep, Measured, RecordsServers, RunPlan
 from bench.records.store import RunFolder
-from bench.records.workload import CONSUME, JOBS, SATURATION, Behaviour, Workload, parameters
+from bench.records.workload import CONSUME, JOBS, SATURATION, Behaviour, parameters
 from bench.servers.endpoint import Endpoint
 from bench.servers.network.lines import Lines
 from bench.servers.running.pinning import Placement, place
@@ -151,15 +151,26 @@ def _begin_records(plan: RunPlan, supervisor: Supervisor) -> None:
 
 def _jobs(plan: RunPlan, folder: Path, processes: int, supervisor: Supervisor) -> JobsDone:
     """What the clients were answered, and what the table says. Raises OSError, and NoRecords where it is silent."""
-    from bench.jobs.records import audit_and_drop, schema_of  # here: they import the database's client library
-    from bench.jobs.ways import lines_of_way
+    found = ask_records(plan.seed, supervisor)
+    return jobs_of(plan.workload, read_jobs(folder, processes), found)
 
-    found = audit_and_drop(where(keeper(), supervisor)[1], schema_of(plan.seed))
-    return jobs_done(plan.workload, read_jobs(folder, processes), found, lines_of_way(plan.workload.way))
+
+def ask_records(seed: int, supervisor: Supervisor) -> "Found":
+    """What the table of a test with this seed says, which is then gone. Raises NoRecords."""
+    from bench.jobs.records import audit_and_drop, schema_of  # here: it imports the database's client library
+
+    return audit_and_drop(where(keeper(), supervisor)[1], schema_of(seed))
+
+
+def jobs_of(does: Behaviour, answered: Sequence[Mapping[str, Any]], found: "Found") -> JobsDone:
+    """As their clients were answered, held against the table."""
+    from bench.jobs.ways import lines_of_way  # here, as above
+
+    return jobs_done(does, answered, found, lines_of_way(does.way))
 
 
 def jobs_done(
-    workload: Workload, answered: Sequence[Mapping[str, Any]], found: "Found", lines_of_code: int
+    workload: Behaviour, answered: Sequence[Mapping[str, Any]], found: "Found", lines_of_code: int
 ) -> JobsDone:
     """Both together. Of `update` each job leaves a write, of `consume` each message."""
     acknowledged, unknown = (sum(one[name] for one in answered) for name in ("acknowledged", "unknown"))

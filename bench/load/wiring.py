@@ -18,6 +18,7 @@ from bench.load.forwarder import Forwarder
 from bench.load.guard import Guard, Names
 from bench.load.load_test import LoadTest
 from bench.load.locks_page import show_locks
+from bench.load.login import Account, BadLogin, Login, is_loopback
 from bench.load.options import BadOptions, add_options
 from bench.load.page import adapt
 from bench.load.parent_watch import watch_parent
@@ -83,11 +84,45 @@ def _on_init(environment: Environment, runner: Runner, web_ui: WebUI | None, **_
         names = Names(web_ui.host, web_ui.port, secure, options.web_host_display_name or "")
         guarded = Guard(web_ui.app.wsgi_app, names, f"{options.web_base_path}/")
         web_ui.app.wsgi_app = guarded  # type: ignore[method-assign]
+        _watch_the_door(environment, web_ui)
         Form(test, web_ui)
         adapt(web_ui.app)
-        test.forwarder = Forwarder.asked_for(environment)
-        if test.forwarder is not None:
-            show_locks(web_ui, test.forwarder, options.web_base_path, lambda: test.trouble)
+        test.forwarder = Forwarder.beside(environment)
+        show_locks(web_ui, test.forwarder, options.web_base_path, lambda: test.trouble)
+
+
+def _watch_the_door(environment: Environment, web_ui: WebUI) -> None:
+    """Who can reach the page from elsewhere must log in; who can reach the master's port is only warned of."""
+    options: Any = environment.parsed_options
+    master: Any = environment.runner
+    if isinstance(master, MasterRunner) and not is_loopback(master.master_bind_host.replace("*", "")):
+        _log.warning(
+            "the master listens on %s: whoever reaches port %s can control its workers, and no password is asked for "
+            "there. Let only your own machines reach it",
+            *(master.master_bind_host, master.master_bind_port),
+        )
+    wide = not is_loopback(web_ui.host)
+    if not (wide or web_ui.web_login) or (web_ui.web_login and _has_login_of_its_own(web_ui)):
+        return
+    try:
+        login = Login(Account.read(), options.web_base_path)
+    except BadLogin as wrong:
+        _log.error("%s", wrong)
+        raise SystemExit(_BAD_COMMAND_LINE) from None
+    login.protect(web_ui)
+    shown = f"{'https' if web_ui.tls_cert and web_ui.tls_key else 'http'}://{web_ui.host or '0.0.0.0'}:{web_ui.port}"
+    if wide:
+        _log.warning(
+            "the page listens on %s, so others than users of this machine reach it: it requires a login%s",
+            web_ui.host or "all addresses",
+            "" if shown.startswith("https") else ", and what you type there can be read on its way without --tls-cert",
+        )
+    login.say(f"{shown}{options.web_base_path}/")
+
+
+def _has_login_of_its_own(web_ui: Any) -> bool:
+    """Did a locustfile say who may enter, as Locust's documentation shows?"""
+    return web_ui.login_manager._user_callback is not None
 
 
 def _narrow_user_classes(environment: Environment) -> None:

@@ -250,7 +250,7 @@ class Workload(Behaviour):
     ] = 1.0
     network: Annotated[
         str,
-        Field(description="Round trip between clients and servers: none, rtt=0.5ms, zone, region, wan"),
+        Field(description="Round trip between clients and servers: none, zone, region, wan"),
         Parameter("network", "rtt=0.5ms", "network {}"),
     ] = NO_NETWORK
     peer_network: Annotated[

@@ -66,8 +66,18 @@ class ProcessId:
 
 
 def boot_id() -> str:
-    """Of this machine since its start: two processes that see the same one have one monotonic clock."""
+    """Of this machine since its start."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def clock_id() -> str:
+    """Which monotonic clock this process reads: that of a machine since its start, or of a time namespace on it, as a
+    container may have. Only instants of one clock may be subtracted."""
+    try:
+        namespace = str(Path("/proc/self/ns/time").readlink())
+    except OSError:  # a kernel before 5.6 has one clock
+        namespace = ""
+    return f"{boot_id()} {namespace}".strip()
 
 
 def _stat_fields(pid: int) -> list[str] | None:

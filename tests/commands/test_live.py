@@ -44,5 +44,5 @@ def test_what_was_chosen_is_served_or_all(
     supervisor = _Supervisor()
     monkeypatch.setattr(campaigns.Supervisor, "default", lambda: supervisor)
     with pytest.raises(_Asked):
-        campaigns.live(system=chosen, port=18_089, processes=1)
+        campaigns.live(system=chosen, port=18_089, host="127.0.0.1", processes=1)
     assert supervisor.asked == served

@@ -8,11 +8,14 @@ import pytest
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.places import find_campaign
+from bench.records.schema import Severity
 from bench.records.store import CampaignFolder, Store
 from tests.commands.command import lockbench
 from tests.commands.test_live_session import live, strike_for_a_minute
 from tests.load.pages import FORM
 from tests.load.test_locks_page import moments
+
+NETWORKS = ("none", "rtt=20ms")  # of one test after the other
 
 
 @pytest.mark.servers
@@ -21,8 +24,9 @@ def test_a_session_on_real_servers_is_kept_and_reported(tmp_path: Path, monkeypa
     said = tmp_path / "said.txt"
     form = {**FORM, "system": "redis", "beside": "etcd", "workload": "contended", "hold_ms": "2"}
     with live(tmp_path, "-s", "redis", "-s", "etcd") as (page, process):
-        for _ in range(2):
-            assert page.post("/swarm", {**form, "user_count": "8", "spawn_rate": "8"})["success"] is True
+        for network in NETWORKS:
+            form = {**form, "user_count": "8", "spawn_rate": "8", "network": network}
+            assert page.post("/swarm", form)["success"] is True
             page.until(lambda: [one for one in moments(page) if one["at_s"] > 4])
             strike_for_a_minute(page, "etcd", "stop-node")  # whatever ends the test ends the fault
             if not list(Store(tmp_path / "runs").names(CampaignFolder)):
@@ -33,14 +37,22 @@ def test_a_session_on_real_servers_is_kept_and_reported(tmp_path: Path, monkeypa
     names = sorted(Store(tmp_path / "runs").names(CampaignFolder))
     assert len(names) == 2, said.read_text()
     assert said.read_text().count("kept as live-") == 2
-    for name in names:
+    for name, network in zip(names, NETWORKS, strict=True):
         folder = Store(tmp_path / "runs").open(CampaignFolder, name)
         assert [run.plan.system for run in folder.runs()] == ["redis", "etcd"]
         for run in folder.runs():
             failed = {check.name: check.observed for check in run.checked.checks if not check.passed}
-            assert not run.checked.void, failed
+            void = {check.name for check in run.checked.checks if not check.passed and check.severity is Severity.VOID}
+            # On a machine that does other work the lines are late, which is for that check to say.
+            assert void <= ({"network_lines"} if network != "none" else set()), failed
             assert "live_session" in failed
             assert run.measured.facts_before.version
+            assert run.plan.workload.network == network
+            crossed = run.measured.network
+            assert (crossed is None) == (network == "none")
+            if crossed is not None:
+                assert len(crossed.before) == len(crossed.after) == run.measured.facts_before.nodes
+                assert crossed.rtt_us > 19_000
             ends_ns = [fault.ended_ns for fault in run.measured.faults]
             assert len(ends_ns) == (1 if run.plan.system == "etcd" else 0), (name, run.measured.faults)
             assert None not in ends_ns

@@ -13,9 +13,9 @@ import pytest
 
 from bench.servers.running.ports import free_ports
 from tests.commands.command import LOCKBENCH, environment_of
-from tests.load.pages import FILL, Page, opened
+from tests.load.pages import FILL, FORM, Page, opened
 from tests.load.test_locks_page import Moment, last
-from tests.processes import ended_within, running_in
+from tests.processes import ended_within, running_in, words_of
 from tests.report.browser import Browser, browser
 
 _SHOWN = "document.getElementById('now').innerText"
@@ -117,8 +117,11 @@ def test_two_systems_side_by_side_and_a_holder_that_is_paused(tmp_path: Path) ->
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_whatever_ends_it_nothing_stays_paused_or_running(tmp_path: Path, number: signal.Signals) -> None:
-    """In the middle of a pause of a holder, and of a stop of a server."""
+    """In the middle of a pause of a holder, of a stop of a server, and of a load over delay lines."""
     with live(tmp_path, "-s", "redis", "-s", "etcd") as (page, process):
+        answer = page.post("/swarm", {**FORM, "system": "redis", "beside": "", "network": "rtt=2ms"})
+        assert answer["success"] is True, answer["message"]
+        assert [one for one in running_in(tmp_path) if "bench.servers.network.child" in words_of(one)]
         strike_for_a_minute(page, "redis", "pause")
         strike_for_a_minute(page, "etcd", "stop-leader")
         process.send_signal(number)

@@ -96,6 +96,7 @@ def test_wrong_usage(arguments: list[str]) -> None:
 MISTAKES = {
     "a system there is none of, in live": ["live", "-s", "nosuch"],
     "no system, in live": ["live", "-s", ""],
+    "an address of another machine, in live": ["live", "--host", "203.0.113.7"],
     "an empty campaign": ["report", "--campaign", ""],
     "a campaign there is none of": ["report", "--campaign", "never"],
     "a campaign with too long a name": ["report", "--campaign", "x" * 5000],

@@ -33,6 +33,7 @@ GOOD = {
     "client_variant": "{}",
     "give_up_s": 2.0,
     "beside": "",
+    "network": "none",
 }
 
 
@@ -51,6 +52,7 @@ def test_a_form_sends_texts_and_they_count() -> None:
     [
         ({"system": "redsi"}, "--system: 'redsi' is none of redis, "),
         ({"workload": ""}, "--workload: '' is none of uncontended, contended, saturation"),
+        ({"network": "soon"}, "--network: 'soon' is no network"),
         ({"ttl_ms": "0"}, "--ttl-ms: 0 is outside 1"),
         ({"ttl_ms": "ten"}, "--ttl-ms: 'ten' is not a whole number"),
         ({"hold_ms": "nan"}, "--hold-ms: nan is outside 0"),

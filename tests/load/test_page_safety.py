@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import psutil
@@ -161,6 +162,24 @@ def test_everything_listens_on_loopback_only(any_page: Page) -> None:
     listening = [one.laddr.ip for one in master.net_connections() if one.status == "LISTEN"]
     assert listening
     assert set(listening) == {"127.0.0.1"}
+
+
+def test_the_page_of_locks_is_there(any_page: Page) -> None:
+    """Of a master with a worker, and without lockbench beside it, too."""
+    assert "Hand-off p50" in any_page.get("/")
+    form = {**FORM, "system": "memory", "workload": "contended", "hold_ms": "2", "user_count": "4", "warmup_s": "0"}
+    answer = any_page.post("/swarm", form)
+    assert answer["success"] is True, answer["message"]
+
+    def counted() -> Any:
+        moments = json.loads(any_page.get("/locks/moments"))["moments"]
+        return moments and moments[-1]["systems"]["memory"].get("hand_off_us_p50")
+
+    any_page.until(counted)
+    told = json.loads(any_page.get("/locks/moments"))
+    assert (told["lost"], told["staging"]["systems"], told["kept"]) == (False, {}, None)
+    assert "its servers are your own" in told["staging"]["why_not"]["redis"]
+    any_page.stop()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from bench.load.guard import Names
+from bench.load.login import is_loopback
 from bench.servers.installing.npm import npm_install
 from bench.servers.spec import ServerSpec
 from bench.systems.registry import SYSTEMS, server_sets
@@ -193,8 +194,22 @@ def test_health_checks_need_no_shell_where_the_image_has_none() -> None:
 
 
 def test_workers_can_be_scaled() -> None:
-    worker = service("locust-worker")
-    assert not {"container_name", "ports", "hostname"} & worker.keys()
+    """Each of them finds the master by itself, and whatever two could want for themselves is nobody's."""
+    worker, master = service("locust-worker"), service("locust-master")
+    assert not {"container_name", "ports", "hostname", "networks", "network_mode", "deploy"} & worker.keys()
+    assert flags("locust-worker") == {"master-host": "locust-master"}, "and no port of its own choice"
+    assert "master-bind-port" not in flags("locust-master"), "both have Locust's own"
+    assert worker["environment"].items() <= master["environment"].items(), "the same servers"
+    assert worker["depends_on"] == {"locust-master": {"condition": "service_healthy"}}
+    assert worker["profiles"] == master["profiles"]
+
+
+def test_the_page_in_a_container_asks_for_a_login() -> None:
+    """It listens on all addresses there, as a page must that is published."""
+    assert not is_loopback(flags("locust-master")["web-host"])
+    assert service("locust-master")["environment"]["LOCKBENCH_WEB_PASSWORD"] == "${LOCKBENCH_WEB_PASSWORD:-}"
+    told = " ".join(service("locust-master")["healthcheck"]["test"])
+    assert "/'" in told, "the front page leads to the login, which answers whoever asks"
 
 
 def test_servers_come_by_default_and_the_rest_by_profile() -> None:

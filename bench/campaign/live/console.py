@@ -6,7 +6,7 @@ were reported, so each other clock is moved once, to where its first report puts
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from bench.analysis.holds import Holds, Refused, RunEvents
 from bench.load.recorder import count_rows
 from bench.load.rows import CODES, Rows, as_rows, column
 from bench.load.shown import FAILURES
-from bench.servers.process import boot_id
+from bench.servers.process import clock_id
 from bench.systems.base import Outcome
 
 SECONDS = 10  # what percentiles and hand-offs are of
@@ -25,6 +25,7 @@ REACH_SECONDS = 60  # how far back a hold is looked for that another one overlap
 ROWS_AT_MOST = 200_000  # of one system, beside the newest second's: the busiest are looked back at for a shorter time
 _NS = 1_000_000_000
 _INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns", "freed_ns")
+_SILENT_NS = 3_000_000_000  # load processes report every second
 _RATE_OF_S = 0.5  # and more tell a rate
 _BUSY_GENERATOR, _BUSY_MACHINE = 0.7, 0.9  # of a processor, and of all
 
@@ -49,11 +50,12 @@ class _System:
         """How many pairs one process made in its last second, which was so long."""
         self._rates[node] = int((column(rows, "released") == CODES[Outcome.RELEASED]).sum()) / seconds
 
-    def facts(self, one_clock: bool, meet: bool) -> dict[str, Any]:
-        """What a moment says."""
+    def facts(self, one_clock: bool, meet: bool, speaking: Collection[str]) -> dict[str, Any]:
+        """What a moment says. A rate is that of processes that are `speaking`."""
+        rates = [self._rates[node] for node in speaking if node in self._rates]
         failed = sum(n for name, n in self.outcomes.items() if name.partition("/")[2] in FAILURES)
         found: dict[str, Any] = {
-            "pairs_per_s": sum(self._rates.values()) if self._rates else None,
+            "pairs_per_s": sum(rates) if rates else None,
             "outcomes": dict(sorted(self.outcomes.items())),
             "failed": failed,
             "double_holds": None,
@@ -92,7 +94,8 @@ class Console:
         self._meet: bool = begin["meet"]
         self._began_s = at_s
         self._processes: dict[str, Mapping[str, Any]] = {}  # what each told last
-        self._ahead_ns = {boot_id(): 0}  # by clock: how far this machine's is ahead of it
+        self._heard_ns: dict[str, int] = {}  # and when, on the clock here
+        self._ahead_ns = {clock_id(): 0}  # by clock: how far this machine's is ahead of it
         self._cpu: dict[str, tuple[int, int]] = {}  # by process: processor time and instant of the last moment
         psutil.cpu_percent()  # which tells of the time since the call before
 
@@ -100,7 +103,7 @@ class Console:
         """What one load process did, as `LoadProcess.second` and `Forwarder.add` say it; `now_ns` on the clock here."""
         node, before = second["node"], self._processes.get(second["node"])
         self._cpu.setdefault(node, (second["cpu_ns"], second["at_ns"]))
-        self._processes[node] = second
+        self._processes[node], self._heard_ns[node] = second, now_ns
         seconds = 0.0 if before is None else (second["at_ns"] - before["at_ns"]) / _NS
         ahead_ns = self._ahead_ns.setdefault(second["clock"], now_ns - second["at_ns"])
         first = 0
@@ -116,6 +119,7 @@ class Console:
 
     def moment(self, at_s: float) -> dict[str, Any]:
         """Everything that the page shows of now; `at_s` on the clock that the session began by."""
+        speaking = self._speaking()
         one_clock = len({one["clock"] for one in self._processes.values()}) <= 1
         generator = self._generator_share()
         machine = psutil.cpu_percent() / 100
@@ -123,10 +127,10 @@ class Console:
             **self._about,
             "at_s": self.at_s(at_s),
             "seconds": SECONDS,
-            "processes": len(self._processes),
-            "systems": {name: one.facts(one_clock, self._meet) for name, one in self._systems.items()},
-            "holders": sum(one["holders"] for one in self._processes.values()),
-            "waiters": sum(one["waiters"] for one in self._processes.values()),
+            "processes": len(speaking),
+            "systems": {name: one.facts(one_clock, self._meet, speaking) for name, one in self._systems.items()},
+            "holders": sum(one["holders"] for one in speaking.values()),
+            "waiters": sum(one["waiters"] for one in speaking.values()),
             "generator_cpu_share": generator,
             "machine_cpu_share": machine,
             "warnings": _warnings(generator, machine, one_clock),
@@ -135,6 +139,13 @@ class Console:
     def at_s(self, at_s: float) -> float:
         """How long the session has lasted, at an instant of the clock that it began by."""
         return round(at_s - self._began_s, 3)
+
+    def _speaking(self) -> Mapping[str, Mapping[str, Any]]:
+        """Processes that are not lost, with what they told last: of one that is lost that is no longer so."""
+        newest_ns = max(self._heard_ns.values(), default=0)
+        return {
+            node: report for node, report in self._processes.items() if newest_ns - self._heard_ns[node] < _SILENT_NS
+        }
 
     def _generator_share(self) -> float:
         """Of one processor, of the busiest load process since the last moment."""

@@ -13,13 +13,15 @@ from time import monotonic_ns
 from typing import Any
 
 from bench.campaign.live.downloads import Draw, write_figure, write_operations, write_seconds
-from bench.campaign.live.kept import Fault, NotKept, Session, keep
+from bench.campaign.live.jobs import jobs_done_in
+from bench.campaign.live.kept import Fault, Session, keep
 from bench.campaign.live.looks import Look, SupervisorOf, look
-from bench.campaign.live.received import Received
+from bench.campaign.live.network import Crossed
+from bench.campaign.live.received import NotKept, Received
 from bench.errors import LockbenchError
 from bench.load.channel import Channel, Message
 from bench.records.hazards import FaultWindow
-from bench.records.schema import LIVE, Environment
+from bench.records.schema import LIVE, Environment, JobsDone
 from bench.records.store import CampaignFolder, Store
 
 _LAST_REPORTS_S = 5.0  # load processes report every second
@@ -33,6 +35,7 @@ class _Heard:
     name: str
     received: Received
     before: "Future[Look]"
+    crossed: "Future[Crossed | None] | None" = None  # the network that it had, once it is over
     faults: dict[tuple[str, str, int], Fault] = field(default_factory=dict)
     ended: bool = False
 
@@ -57,10 +60,17 @@ class Keeper:
         self._session: _Heard | None = None  # the last one that began
         self._page: Channel | None = None
         self._settle: Callable[[], None] = lambda: None
+        self._crossed: Callable[[], Future[Crossed | None]] | None = None
 
-    def serve(self, page: Channel, settle: Callable[[], None] = lambda: None) -> None:
-        """Tell this page what was kept. `settle` waits, once a test is over, until its last fault was added."""
-        self._page, self._settle = page, settle
+    def serve(
+        self,
+        page: Channel,
+        settle: Callable[[], None] = lambda: None,
+        crossed: "Callable[[], Future[Crossed | None]] | None" = None,
+    ) -> None:
+        """Tell this page what was kept. `settle` waits, once a test is over, until its last fault was added; `crossed`
+        then promises what its network was."""
+        self._page, self._settle, self._crossed = page, settle, crossed
 
     def take(self, message: Message) -> None:
         """Any message of the page; those that are about something else change nothing."""
@@ -115,6 +125,7 @@ class Keeper:
         session = self._session
         if session is not None and not session.ended:
             session.ended = True
+            session.crossed = None if self._crossed is None else self._crossed()
             self._written.append(self._others.submit(self._finish, session))
 
     def _finish(self, session: _Heard) -> None:
@@ -125,8 +136,9 @@ class Keeper:
             received.seal()
             # Before it waits for another session's writing: what comes then is none of this one.
             after = look(received.systems, self._supervisor_of, "after")
+            jobs = jobs_done_in(received, self._supervisor_of)
             with self._writing:
-                self._write(session, after)
+                self._write(session, after, jobs)
         except NotKept as why:
             self._say(f"the test was not kept: {why}")
         except Exception as failure:
@@ -136,10 +148,11 @@ class Keeper:
         finally:
             received.close()
 
-    def _write(self, session: _Heard, after: Look) -> None:
+    def _write(self, session: _Heard, after: Look, jobs: JobsDone | None) -> None:
         received, name = session.received, session.name
         before = session.before.result()
-        whole = Session(received, before, after, tuple(session.faults.values()))
+        crossed = None if session.crossed is None else session.crossed.result()
+        whole = Session(received, before, after, tuple(session.faults.values()), crossed, jobs)
         folder = keep(whole, name, self._store, self._environment)
         seconds = write_seconds(folder, received.seconds())
         self._say(f"kept as {name}: lockbench report --campaign {name}")

@@ -11,24 +11,30 @@ import numpy as np
 
 from bench.analysis.selfchecks import check_run
 from bench.campaign.live.looks import Look, surroundings, view_gained
+from bench.campaign.live.network import Crossed
 from bench.campaign.live.plans import live_plans
-from bench.campaign.live.received import Received
+from bench.campaign.live.received import NotKept, Received
 from bench.campaign.load_plans import new_campaign
-from bench.errors import LockbenchError
 from bench.load.events import write_events
 from bench.load.measured import histograms_of, measured_of
 from bench.load.rows import Rows, as_rows, column
 from bench.load.totals import add_up
 from bench.records.hazards import FaultWindow
-from bench.records.schema import LIVE, Environment, Failed, LiveSession, Measured, RunPlan, Struck
+from bench.records.schema import (
+    LIVE,
+    Environment,
+    Failed,
+    JobsDone,
+    LiveSession,
+    Measured,
+    NetworkMeasured,
+    RunPlan,
+    Struck,
+)
 from bench.records.store import CampaignFolder, RunFolder, Store
 from bench.records.workload import JOBS
 
 SHORTEST_S = 2.0
-
-
-class NotKept(LockbenchError):
-    """There is nothing to keep of a session, or it cannot be written; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,15 @@ class Session:
     before: Look
     after: Look
     faults: Sequence[Fault] = field(default_factory=tuple)
+    crossed: Crossed | None = None  # its network, where it had one
+    jobs: JobsDone | None = None  # of a workload of jobs
+
+    def network_of(self, plan: RunPlan) -> NetworkMeasured | None:
+        """What the clients of one run had between them and the servers. A job has those of its records too."""
+        if self.crossed is None or plan.workload.name in JOBS:
+            return None if self.crossed is None else self.crossed.measured
+        places = self.before.places.get(plan.system)
+        return self.crossed.of(places[1].addresses if places else ())
 
     def faults_of(self, system: str, window_ns: tuple[int, int]) -> tuple[Struck, ...]:
         """Those that were in force while operations were counted, as the record of a system has them."""
@@ -69,8 +84,6 @@ def keep(session: Session, name: str, store: Store, environment: Environment) ->
     if window_ns is None or window_s < SHORTEST_S:
         raise NotKept(f"it was shorter than {SHORTEST_S:g} s after its warm-up")
     clients = {one: received.clients_most[one] for one in received.systems if received.has_rows(one)}
-    if received.begin["workload"] in JOBS:
-        raise NotKept("what jobs have done is asked of their table, by `lockbench run jobs` alone")
     plans = live_plans(name, received.begin, clients, max(1, received.processes), window_s)
     if not plans:
         raise NotKept("no operation ended in it")
@@ -129,8 +142,11 @@ def _measured(plan: RunPlan, rows: Rows, session: Session, window_ns: tuple[int,
         processes_lost=received.missing,
         cut_off=bool(received.cut_off),
     )
-    measured = measured_of(plan, result, histograms_of(plan.workload, rows, result), around, live=live)
-    return measured.model_copy(update={"server_view": view_gained(name, session.before, session.after)})
+    measured = measured_of(
+        plan, result, histograms_of(plan.workload, rows, result), around, jobs=session.jobs, live=live
+    )
+    view = view_gained(name, session.before, session.after)
+    return measured.model_copy(update={"server_view": view, "network": session.network_of(plan)})
 
 
 def _result(plan: RunPlan, received: Received, started_at: str) -> Mapping[str, Any]:

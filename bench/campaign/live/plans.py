@@ -36,7 +36,14 @@ def _workload(begin: Mapping[str, Any], name: str, clients: int, processes: int,
     does = begin["does"]
     own = {one.field: does[one.field] for one in parameters() if one.field in does and does["name"] in one.of}
     asked = Workload.model_validate(
-        {**own, "clients": clients, "processes": processes, "wait": begin["waits"][name], "measure_s": window_s}
+        {
+            **own,
+            "clients": clients,
+            "processes": processes,
+            "wait": begin["waits"][name],
+            "measure_s": window_s,
+            "network": begin["network"],
+        }
     )
     keys = {"keys": asked.shared_keys}
     label = _label(asked, does["wait"])

@@ -14,13 +14,18 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from bench.errors import LockbenchError
 from bench.load.rows import ROW_BYTES
 from bench.records.live_seconds import HEAD, lines_of
-from bench.servers.process import boot_id
+from bench.servers.process import clock_id
 
 ROWS_AT_MOST = 4_000_000  # of all systems, 320 MB: what is kept is checked in memory
 _SILENT_NS = 3_000_000_000  # load processes report every second
 _NEVER_NS = (1 << 63) - 1
+
+
+class NotKept(LockbenchError):
+    """There is nothing to keep of a session, or it cannot be written; the message says why."""
 
 
 class Received:
@@ -54,7 +59,7 @@ class Received:
         with self._adding:
             if self.sealed or self.cut_off or second["session"] != self.begin["session"]:
                 return
-            self.elsewhere = self.elsewhere or second["clock"] != boot_id()
+            self.elsewhere = self.elsewhere or second["clock"] != clock_id()
             if self.elsewhere or not self._keep(second, packed):
                 self.over.set()
                 return
@@ -119,6 +124,12 @@ class Received:
         opens_ns = min(one["opens_ns"] for one in opened.values())
         closes_ns = max(min(one["closes_ns"], one["at_ns"]) for one in opened.values())
         return (opens_ns, closes_ns) if closes_ns > opens_ns else None
+
+    def jobs(self) -> Sequence[Mapping[str, Any]] | None:
+        """What the jobs of each load process were answered, as `Jobs.counted` says it; None where one did not tell."""
+        answers = [self._last.get(node, {}).get("jobs") for node in sorted({*self.begin["nodes"], *self._last})]
+        known = [one for one in answers if one is not None]
+        return known if len(known) == len(answers) else None
 
     def has_rows(self, system: str) -> bool:
         return os.fstat(self._rows[system].fileno()).st_size > 0

@@ -32,12 +32,15 @@ def free_ports(count: int) -> tuple[int, ...]:
     raise PortTaken(f"no {count} free ports in {_RANGE.start}-{_RANGE.stop} on 127.0.0.1")
 
 
-def claim_ports(ports: Iterable[int]) -> tuple[int, ...]:
-    """The same ports, when nobody listens on any of them. Raises PortTaken with the first that is taken."""
+def claim_ports(ports: Iterable[int], host: str = "127.0.0.1") -> tuple[int, ...]:
+    """The same ports, when nobody listens on any of them. Raises PortTaken with the first that is taken, or where the
+    address is none of this machine's."""
     claimed = tuple(ports)
     with ExitStack() as held:
         for port in claimed:
-            refusal = _bind(held, port)
+            refusal = _bind(held, port, host)
+            if refusal is not None and host != "127.0.0.1":
+                raise PortTaken(f"port {port} cannot be had there ({refusal})")
             if refusal is not None:
                 raise PortTaken(
                     f"port {port} on 127.0.0.1 is taken ({refusal}). Choose another first_port in lockbench.toml, "
@@ -46,11 +49,12 @@ def claim_ports(ports: Iterable[int]) -> tuple[int, ...]:
     return claimed
 
 
-def _bind(held: ExitStack, port: int) -> str | None:
+def _bind(held: ExitStack, port: int, host: str = "127.0.0.1") -> str | None:
     """Bind and hold a port; None when that worked, else the system's reason."""
-    listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
     try:
-        listener.bind(("127.0.0.1", port))
+        listener.bind((host, port))
     except OSError as refused:
         return refused.strerror or str(refused)
     return None

@@ -7,7 +7,7 @@ from typing import Any
 from bench.load.recorder import count_rows
 from bench.load.rows import PACK_ROW, as_rows
 from bench.records.workload import Behaviour
-from bench.servers.process import boot_id
+from bench.servers.process import clock_id
 from tests.campaign.live.test_console import Row
 
 NS = 1_000_000_000
@@ -34,6 +34,7 @@ def begin(systems: Iterable[str] = ("memory",), nodes: Iterable[str] = ("local",
         "systems": list(systems),
         "waits": dict.fromkeys(systems, "block"),
         "nodes": list(nodes),
+        "network": "none",
     }
 
 
@@ -74,7 +75,7 @@ class Process:
             "holders": 0,
             "at_ns": at_ns,
             "cpu_ns": self.seconds * NS // 10,
-            "clock": boot_id(),
+            "clock": clock_id(),
             "stopped": stopped,
             "clients": {} if stopped else dict.fromkeys(self.counts, clients),
             "opens_ns": OPENS_NS,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.campaign.live.console import ROWS_AT_MOST, Console
 from bench.load.rows import CODES, NO_TOKEN, NOTHING_HELD, PACK_ROW
-from bench.servers.process import boot_id
+from bench.servers.process import clock_id
 from bench.systems.base import Outcome
 
 _MS = 1_000_000
@@ -37,7 +37,7 @@ def fair(clients: int, grants: int) -> list[Row]:
 
 def second(rows: Iterable[Row], node: str = "local", **more: Any) -> tuple[dict[str, Any], bytes]:
     packed = b"".join(PACK_ROW(*row) for row in rows)
-    told = {"node": node, "waiters": 3, "holders": 1, "at_ns": 1_000 * _MS, "cpu_ns": 0, "clock": boot_id()}
+    told = {"node": node, "waiters": 3, "holders": 1, "at_ns": 1_000 * _MS, "cpu_ns": 0, "clock": clock_id()}
     return {**told, **more, "lengths": {"memory": len(packed)}}, packed
 
 
@@ -117,6 +117,23 @@ def test_clocks_of_two_machines_are_not_compared() -> None:
     assert "hand_off_us_p50" not in told
     assert "acquire_us_p50" in told
     assert any("clocks are not compared" in warning for warning in moment["warnings"])
+
+
+def test_a_process_that_is_lost_does_nothing_any_more() -> None:
+    rows = fair(clients=4, grants=100)
+    made = console()
+    for at_s in (0, 1):
+        for node in "ab":
+            made.add(*second(rows if at_s else [], node, at_ns=at_s * NOW_NS), at_s * NOW_NS)
+    whole = made.moment(1.0)
+    assert (whole["processes"], whole["holders"], whole["waiters"]) == (2, 2, 6)
+    assert whole["systems"]["memory"]["pairs_per_s"] == 200
+    for at_s in (2, 3, 4):
+        made.add(*second(rows, "a", at_ns=at_s * NOW_NS), at_s * NOW_NS)
+    left = made.moment(4.0)
+    assert (left["processes"], left["holders"], left["waiters"]) == (1, 1, 3)
+    assert left["systems"]["memory"]["pairs_per_s"] == 100, "of the one that is left"
+    assert left["systems"]["memory"]["outcomes"]["acquire/acquired"] == 500, "and what the other did counts"
 
 
 def test_a_busy_generator_is_said_plainly() -> None:

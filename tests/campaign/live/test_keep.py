@@ -10,13 +10,14 @@ import pytest
 from bench.analysis.evidence import Evidence
 from bench.analysis.notes import CHECKS
 from bench.campaign.carrying_out import what_is_left
-from bench.campaign.live.kept import Fault, NotKept, Session, keep
+from bench.campaign.live.kept import Fault, Session, keep
 from bench.campaign.live.looks import look
-from bench.campaign.live.received import Received
+from bench.campaign.live.network import Crossed
+from bench.campaign.live.received import NotKept, Received
 from bench.campaign.same_experiment import CannotResume
 from bench.records.hazards import FaultWindow
 from bench.records.histogram import LatencyHistogram
-from bench.records.schema import Check
+from bench.records.schema import Check, JobsDone, NetworkMeasured, RoundTrips
 from bench.records.store import CampaignFolder, RunFolder, Store
 from bench.report.documents.comparison import comparison_document
 from bench.report.writers.markdown import markdown
@@ -37,12 +38,20 @@ def second_of(number: int, grants: int = 400, client: int = 0) -> list[Row]:
     return [(row[0] + client, row[1], *(instant + at_ns for instant in row[2:7]), *row[7:]) for row in rows]
 
 
-def kept(tmp_path: Path, received: Received, faults: Sequence[Fault] = ()) -> CampaignFolder:
+def kept(
+    tmp_path: Path,
+    received: Received,
+    faults: Sequence[Fault] = (),
+    crossed: Crossed | None = None,
+    jobs: JobsDone | None = None,
+) -> CampaignFolder:
     received.seal()
     supervisor = Supervisor(tmp_path / "home")
     before, after = (look(received.systems, lambda _: supervisor, when) for when in ("before", "after"))
     try:
-        return keep(Session(received, before, after, faults), NAME, Store(tmp_path / "runs"), environment())
+        return keep(
+            Session(received, before, after, faults, crossed, jobs), NAME, Store(tmp_path / "runs"), environment()
+        )
     finally:
         received.close()
 
@@ -275,3 +284,57 @@ def test_what_another_session_reports_late_is_not_mixed_in(tmp_path: Path) -> No
 def test_the_record_can_be_read_again_as_text(tmp_path: Path) -> None:
     run = only_run(kept(tmp_path, session(tmp_path)))
     assert json.loads(run.text("measured"))["live"]["processes_lost"] == 0
+
+
+def trip(us: float) -> RoundTrips:
+    return RoundTrips(us_p25=us, us_p50=us, us_p75=us, samples=100)
+
+
+def crossed(*lines_us: float) -> Crossed:
+    """A line for each of these round trips; the targets are numbered."""
+    sides = tuple(map(trip, lines_us))
+    measured = NetworkMeasured(
+        asked="rtt=2ms",
+        placement="not pinned",
+        added_us_asked=2_000.0,
+        direct=trip(20.0),
+        undelayed=trip(60.0),
+        before=sides,
+        after=sides,
+        messages=1_000,
+        messages_per_s=300.0,
+        messages_per_s_at_most=20_000.0,
+        busy_share=0.01,
+        late_us_p50_alone=10.0,
+        late_us_p50=10.0,
+        late_us_p99=50.0,
+    )
+    return Crossed([("127.0.0.1", number) for number in range(len(lines_us))], measured)
+
+
+def test_its_network_is_in_its_record_as_it_was_measured(tmp_path: Path) -> None:
+    received, process = Received({**begin(), "network": "rtt=2ms"}, tmp_path), Process()
+    for number in range(3):
+        received.add(*process.second({"memory": second_of(number)}, stopped=number == 2))
+    run = only_run(kept(tmp_path, received, crossed=crossed(2_030.0)))
+    assert run.plan.workload.network == "rtt=2ms"
+    assert run.plan.workload.label == "live contended, 4 clients, hold 2 ms, network rtt=2ms"
+    assert run.measured.network is not None
+    assert run.measured.network.rtt_us == 2_030.0
+    assert checks_of(run)["network_delay"].passed
+    assert checks_of(run)["network_lines"].passed
+
+
+def test_a_network_that_was_not_measured_voids_the_run(tmp_path: Path) -> None:
+    received, process = Received({**begin(), "network": "rtt=2ms"}, tmp_path), Process()
+    for number in range(3):
+        received.add(*process.second({"memory": second_of(number)}, stopped=number == 2))
+    run = only_run(kept(tmp_path, received))
+    assert run.measured.network is None
+    assert run.checked.void
+
+
+def test_of_several_systems_each_has_the_lines_to_its_own_servers() -> None:
+    found = crossed(2_000.0, 2_100.0, 2_200.0)
+    assert found.of([("127.0.0.1", 1)]).rtt_us == 2_100.0
+    assert len(found.of([("127.0.0.1", 0), ("127.0.0.1", 2)]).before) == 2
