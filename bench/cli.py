@@ -12,7 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from bench import __version__
-from bench.commands import calibrate, campaigns, conformance, hazards, reports, servers, show, simulate
+from bench.commands import (
+    calibrate,
+    campaigns,
+    conformance,
+    exports,
+    hazards,
+    recommend,
+    reports,
+    servers,
+    show,
+    simulate,
+)
 from bench.commands.endings import end_in_order
 from bench.commands.streams import mend_streams
 from bench.errors import LockbenchError
@@ -31,6 +42,8 @@ simulate.register(app)
 conformance.register(app)
 calibrate.register(app)
 reports.register(app)
+exports.register(app)
+recommend.register(app)
 show.register(app)
 
 

@@ -40,6 +40,7 @@ class Evidence:
     environments: Mapping[str, Environment] = field(default_factory=dict)  # by campaign, where there are several
     hazards: HazardEvidence | None = None  # a hazard campaign, where there is one: what claims about safety rest on
     apart: Mapping[str, "Evidence"] = field(default_factory=dict)  # by topic, of `places.APART`
+    chosen: tuple[str, ...] = ()  # the systems that somebody chose, in table order; empty: nobody did
     _made: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -82,6 +83,8 @@ class Evidence:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The headline systems that the campaign is about, measured or not: of a chosen few, only those."""
+        if self.chosen:
+            return self.chosen
         planned = {run.system for run in self.campaign.runs}
         return tuple(name for name in names.headline() if name in planned)
 

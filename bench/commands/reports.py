@@ -1,49 +1,35 @@
-"""`lockbench report | export | compare`: tables, figures and the notebook from what was measured.
+"""`lockbench report | compare`: tables, figures and the notebook from what was measured.
 
 pandas, matplotlib and nbconvert are imported when they are needed: three seconds that no other command should wait for.
 """
 
-import os
-from pathlib import Path
-
 import typer
 
-from bench.analysis.places import FIGURES, NO_HAZARDS, REFERENCE, find_campaign, hazards_beside, project_root
+from bench.analysis.places import FIGURES, REFERENCE, find_campaign, project_root
+from bench.commands.report_options import CAMPAIGN, HAZARDS, WITHOUT_HAZARDS, hazards_asked, no_backend_of_others
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
 from bench.records.schema import LIVE
-from bench.records.store import CampaignFolder, HazardFolder
-
-_CAMPAIGN = typer.Option(
-    None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
-)
-_HAZARDS = typer.Option(
-    None,
-    "--hazards",
-    help="A hazard campaign under data/runs, a folder, or `reference`. Default: the latest, if there is one.",
-)
-_NO_HAZARDS = typer.Option(False, "--no-hazards", help="Leave hazards out: cells about safety stay `not measured`.")
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the app."""
     app.command()(report)
-    app.command()(export)
     app.command()(compare)
 
 
 def report(
-    campaign: str | None = _CAMPAIGN,
+    campaign: str | None = CAMPAIGN,
     reference: bool = typer.Option(False, "--reference", help="Render the committed figures/ from data/reference."),
     notebook: bool = typer.Option(True, help="Also execute the notebooks (ten more seconds each)."),
-    hazards: str | None = _HAZARDS,
-    no_hazards: bool = _NO_HAZARDS,
+    hazards: str | None = HAZARDS,
+    no_hazards: bool = WITHOUT_HAZARDS,
 ) -> None:
     """Render a campaign: the comparison here; table, figures and notebooks into the campaign's own folder.
 
     Example: lockbench report --campaign latest
     """
-    _no_backend_of_others()
+    no_backend_of_others()
     from bench.analysis.contention.sweeps import is_swept
     from bench.analysis.evidence import Evidence
     from bench.report.documents.comparison import terminal_blocks
@@ -60,7 +46,7 @@ def report(
             OUT.print(str(path), highlight=False, soft_wrap=True)
         return
     folder = find_campaign(campaign)
-    lab = _hazards(folder, hazards, no_hazards)
+    lab = hazards_asked(folder, hazards, no_hazards)
     if folder.path == project_root() / "data" / REFERENCE:
         with steps("reading the runs"):
             evidence = Evidence.load(folder, hazards=lab)
@@ -99,25 +85,6 @@ def report(
     OUT.print(f"open {target / PAGE}", highlight=False, soft_wrap=True)
 
 
-def export(
-    target: Path = typer.Argument(..., help="A folder; made if it does not exist."),
-    campaign: str | None = _CAMPAIGN,
-    hazards: str | None = _HAZARDS,
-    no_hazards: bool = _NO_HAZARDS,
-) -> None:
-    """Write table and figures (SVG, PDF, PNG, Markdown, CSV, HTML) for a design review.
-
-    Example: lockbench export review/ --campaign latest
-    """
-    folder = find_campaign(campaign)
-    _no_backend_of_others()
-    with steps("drawing tables and figures"):
-        from bench.report.export import export as write_files
-
-        written = write_files(folder, target, hazards=_hazards(folder, hazards, no_hazards))
-    OUT.print(f"{len(written)} files in {target}", highlight=False, soft_wrap=True)
-
-
 def compare(
     a: str = typer.Argument(..., help="A campaign under data/runs, a folder, `reference` or `latest`."),
     b: str = typer.Argument(..., help="Another one: does it lie within the intervals of the first?"),
@@ -153,14 +120,3 @@ def compare(
         typer.echo(markdown_text(document, generated=""), nl=False)
         return
     OUT.print(terminal(document.blocks), highlight=False)
-
-
-def _no_backend_of_others() -> None:
-    """Figures are drawn into files: a window system that MPLBACKEND names is not needed, and may not be there."""
-    os.environ["MPLBACKEND"] = "agg"
-
-
-def _hazards(folder: CampaignFolder, named: str | None, none: bool) -> HazardFolder | None:
-    if none and named is not None:
-        raise LockbenchError("--hazards and --no-hazards exclude each other: choose one")
-    return hazards_beside(folder, NO_HAZARDS if none else named)

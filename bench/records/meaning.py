@@ -26,6 +26,7 @@ class Role(StrEnum):
     LATE_AHEAD = "late_ahead"  # a late write comes ahead of the new holder's first
     LATE_ARRIVAL = "late_arrival"  # a write that was sent in time arrives late
     CUT_OFF = "cut_off"  # the holder is cut off from the lock service
+    RENEWAL = "renewal"  # the holder renews, and stalls
     PINNING = "pinning"  # somebody waits for the end of a pause
     SURVIVAL = "survival"  # it asks whether the lock outlived what was done to its servers
     RECOVERY = "recovery"  # a crash of the holder, timed until the next grant
@@ -36,6 +37,7 @@ class Role(StrEnum):
     CLIENT_CLOCKS = "client_clocks"  # a client's clock is wrong
     CLOCKS_AND_CRASH = "clocks_and_crash"  # the servers' clocks go back as the holder crashes
     SERVERS_RESTARTED = "servers_restarted"  # all servers are killed and started again
+    NODE_RESTARTED = "node_restarted"  # one of several is killed and started again
     LEADER_LOST = "leader_lost"  # the server that decides is killed
     SERVER_STALLED = "server_stalled"  # a server stands still
     NODES_STOPPED = "nodes_stopped"  # some of the servers are gone or hang

@@ -1,7 +1,7 @@
 """The verdicts as plain rows: one line a claim and row of the comparison."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
@@ -39,6 +39,11 @@ class VerdictRow:
 def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:
     """The claims that the campaign tested, in claim order; those that it did not are left to `untested`."""
     return _rows(evidence.judgements)
+
+
+def rows_about(evidence: Evidence, systems: Collection[str]) -> tuple[VerdictRow, ...]:
+    """The same of some systems, judged beside all others."""
+    return _rows(judgement for judgement in evidence.judgements if judgement.system in systems)
 
 
 def safety_rows(hazards: HazardEvidence, claims: Sequence[Claim] | None = None) -> tuple[VerdictRow, ...]:

@@ -180,14 +180,38 @@ def _unit(evidence: Evidence) -> str:
     return f"Intervals come from {count} campaigns: the campaign is the unit, and its runs give its mean"
 
 
-def _method(evidence: Evidence) -> tuple[str, ...]:
+def brief_method(evidence: Evidence) -> tuple[str, ...]:
+    """How the numbers came about, in at most five lines."""
+    facts = dict(build_comparison(evidence).facts)
+    runs, machine = facts["Runs"], next(value for name, value in facts.items() if name.startswith("Machine"))
+    (_, campaigns), *_ = _campaigns(evidence)
+    lines = (
+        f"Campaign {campaigns}; runs of these systems: {runs}; lockbench {facts['lockbench']}.",
+        f"Machine: {machine}.",
+        _loop(evidence),
+        f"{_interval(evidence)} A run that failed a self-check is left out, and a cell shows why.",
+    )
+    if evidence.hazards is None:
+        return lines
+    lab = _hazard_fact(evidence.hazards)[1]
+    return (
+        *lines,
+        f"Faults: {lab}. Each strikes on purpose at the most harmful instant; a trial counts if its staging could have "
+        "shown the harm.",
+    )
+
+
+def _interval(evidence: Evidence) -> str:
     methods = {
         value.method
         for cell in evidence.cells
         for value in (cell.value("acquire_us_p50"),)
         if not isinstance(value, Absent)
     }
-    used = "; ".join(sorted(methods)) or "no run counts"
+    return f"{_unit(evidence)} ({'; '.join(sorted(methods)) or 'no run counts'})."
+
+
+def _loop(evidence: Evidence) -> str:
     sources = run_sources(evidence)
     where = (
         ["Servers given by URL were measured over whatever network lies between; where they run is not known."]
@@ -202,10 +226,14 @@ def _method(evidence: Evidence) -> tuple[str, ...]:
             f"The load generator and {whose} share this machine's cores and talk over loopback: these latencies "
             f"include {network}."
         )
+    return f"Closed loop: each client sends its next request after the previous reply. {' '.join(where)}"
+
+
+def _method(evidence: Evidence) -> tuple[str, ...]:
     return (
-        f"Closed loop: each client sends its next request after the previous reply. {' '.join(where)}",
+        _loop(evidence),
         *_workloads(evidence),
-        f"{_unit(evidence)} ({used}).",
+        _interval(evidence),
         "A percentile is printed only if every run has enough operations for it. A run that failed a self-check is "
         "kept but left out of the numbers; a footnote says so.",
         f"Nor is a percentile printed that rests on fewer than {STALLS_NEEDED} stalls: those are single events. Where "

@@ -4,13 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-import matplotlib as mpl
-
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.hazards.rows import HazardRun
 from bench.analysis.places import NETWORK
-from bench.analysis.runs import RunRow
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.documents.claims import claims_document
 from bench.report.documents.comparison import comparison_document
@@ -18,6 +14,7 @@ from bench.report.documents.hazards import hazards_document
 from bench.report.documents.results import page_document
 from bench.report.documents.topic import topic_document
 from bench.report.export_folder import MANIFEST, refuse_foreign, replace_export
+from bench.report.export_provenance import campaigns_of, provenance_of
 from bench.report.figures import Drawing, hazard_drawings, load_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
@@ -31,6 +28,7 @@ from bench.report.writers.markdown import markdown
 __all__ = ["MANIFEST", "PAGE", "export", "write_evidence"]
 
 PAGE = "comparison.html"  # what a reader opens first
+_OPENED = ("Summary", "At a glance", "Under faults")  # of its sections; the others open when somebody asks for them
 
 
 def export(
@@ -50,12 +48,12 @@ def export(
     evidence = Evidence.load(folder, root, hazards)
     files = _files(evidence)
     refuse_foreign(target, files)  # once more: drawing took seconds, and now all names are known
-    return replace_export(target, _provenance(evidence), _campaigns(evidence), files)
+    return replace_export(target, provenance_of(evidence), campaigns_of(evidence), files)
 
 
 def write_evidence(evidence: Evidence, target: Path) -> list[Path]:
     """The same into a folder that is ours by its place, whatever became of the files there."""
-    return replace_export(target, _provenance(evidence), _campaigns(evidence), _files(evidence))
+    return replace_export(target, provenance_of(evidence), campaigns_of(evidence), _files(evidence))
 
 
 def _files(evidence: Evidence) -> "_Files":
@@ -82,12 +80,12 @@ def _tables(
 ) -> _Files:
     measured = tuple(sorted(row.run_id for row in evidence.rows))
     # The comparison's cells about safety rest on the hazard campaign, those about waiting on their own.
-    every = tuple(sorted(run for runs in _campaigns(evidence).values() for run in runs))
+    every = tuple(sorted(run for runs in campaigns_of(evidence).values() for run in runs))
     judged = tuple(sorted({run_id for judgement in evidence.judgements for run_id in judgement.evidence}))
     texts = {
         "comparison.md": (markdown(comparison_document(evidence)), every),
         "comparison.csv": (comparison_csv(evidence), every),
-        PAGE: (html_page(page_document(evidence, drawings, under_faults, of_topics)), every),
+        PAGE: (html_page(page_document(evidence, drawings, under_faults, of_topics), _OPENED), every),
         "claims.md": (markdown(claims_document(evidence)), judged),
         "claims.csv": (claims_csv(evidence), judged),
         "cells.csv": (cells_csv(evidence), measured),
@@ -132,26 +130,4 @@ def _figures(drawings: list[Drawing]) -> _Files:
         f"{drawing.name}.{file_format}": (drawing.rendered(file_format), tuple(sorted(set(drawing.runs))))
         for drawing in drawings
         for file_format in FORMATS
-    }
-
-
-def _campaigns(evidence: Evidence) -> Mapping[str, tuple[str, ...]]:
-    """The runs of each campaign, by its kind."""
-    kinds: dict[str, Sequence[RunRow | HazardRun]] = {"load": evidence.rows}
-    kinds |= {topic: found.rows for topic, found in evidence.apart.items()}
-    kinds["hazards"] = evidence.hazards.runs if evidence.hazards is not None else ()
-    return {kind: tuple(run.run_id for run in runs) for kind, runs in kinds.items()}
-
-
-def _provenance(evidence: Evidence) -> Mapping[str, object]:
-    others: dict[str, Evidence | HazardEvidence] = dict(evidence.apart)
-    if evidence.hazards is not None:
-        others["hazards"] = evidence.hazards
-    beside = {kind: one.campaign for kind, one in others.items()}
-    return {
-        "campaign_id": evidence.campaign.campaign_id,
-        "git_commit": evidence.campaign.git_commit,  # of the measurement; rendering leaves no trace of its own commit
-        "lockbench_version": evidence.campaign.lockbench_version,
-        **{kind: {"campaign_id": one.campaign_id, "git_commit": one.git_commit} for kind, one in beside.items()},
-        "rendered_with": {"matplotlib": mpl.__version__},
     }

@@ -13,8 +13,12 @@ from bench.report.machine import OWN, cores, ours, run_sources, servers_place
 
 
 def limits(evidence: Evidence) -> tuple[str, ...]:
-    """One sentence or two for each limit, the widest first."""
-    of_all = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *_untested(evidence))
+    """One sentence or two for each limit, the widest first.
+
+    Of chosen systems nothing is said of claims: the others are about systems that nobody asked for.
+    """
+    claims = () if evidence.chosen else _untested(evidence)
+    of_all = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *claims)
     return (*of_all, *hazard_limits(evidence.hazards)) if evidence.hazards is not None else of_all
 
 

@@ -87,7 +87,7 @@ class Table(Generic[Row]):
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     empty: str = ""  # a sentence in its place where it has no row
-    kind: Literal["", "glance", "matrix"] = ""
+    kind: Literal["", "glance", "matrix", "sheet"] = ""  # a sheet is at most 600 px wide, to be pasted elsewhere
     row_kind: Callable[[Row], RowKind] | None = None
     narrow: tuple["Block", ...] = ()  # a phone's page shows these instead
     width: int = 100  # of a terminal at least; where there is less, a row is a list
@@ -164,6 +164,7 @@ class Figure:
 
     drawing: Picture
     folder: str = ""
+    dark: Picture | None = None  # the same for a page on a dark ground
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The committed renderings: figures/, docs/results.md and docs/calibration.md from data/reference with its hazard
-campaign, data/reference/hazards; a page in docs for each topic that was measured apart; docs/statistics.md from the
-code.
+campaign, data/reference/hazards; a page in docs for each topic that was measured apart; docs/recommend.md with its
+worked examples; docs/statistics.md from the code.
 """
 
 from pathlib import Path
@@ -9,6 +9,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.places import FIGURES, project_root, reference_campaign, reference_hazards
 from bench.records.calibration import read_calibration
 from bench.report.documents.calibration import calibration_document
+from bench.report.documents.recommend_page import recommend_page
 from bench.report.documents.results import results_document
 from bench.report.documents.topic import topic_document
 from bench.report.export import write_evidence
@@ -22,6 +23,7 @@ __all__ = ["FIGURES", "RESULTS", "render_reference"]
 RESULTS = Path("docs") / "results.md"
 CALIBRATION = Path("docs") / "calibration.md"
 CALIBRATION_RECORD = "calibration.json"  # beside the campaign, from `lockbench calibrate --save`
+RECOMMEND = Path("docs") / "recommend.md"
 STATISTICS = Path("docs") / "statistics.md"
 
 
@@ -41,8 +43,10 @@ def render_reference(root: Path | None = None, into: Path | None = None) -> list
     for topic, found in apart(evidence):
         document = topic_document(topic, found, topic.drawings(found), f"../{FIGURES}")
         written.append(write_file(into / topic.page, markdown(document).encode("utf-8")))
+    page = markdown(recommend_page(evidence)).encode("utf-8")
+    written.append(write_file(into / RECOMMEND, page))
     written.append(write_file(into / STATISTICS, statistics_markdown().encode("utf-8")))
     if (record := campaign.path / CALIBRATION_RECORD).is_file():
-        page = markdown(calibration_document(read_calibration(record)), generated="")
-        written.append(write_file(into / CALIBRATION, page.encode("utf-8")))
+        text = markdown(calibration_document(read_calibration(record)), generated="")
+        written.append(write_file(into / CALIBRATION, text.encode("utf-8")))
     return sorted(written)

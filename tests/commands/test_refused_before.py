@@ -84,7 +84,8 @@ WRONG_USAGE = [
     [*RUN, "--seed", "-1"], [*RUN, "--seed", "x"], [*HAZARD, "-n", "0"], [*HAZARD, "-n", "-1"],
     [*HAZARD, "--seed", "-1"],
     ["calibrate", "--pairs", "0"], ["live", "--port", "0"], ["live", "--port", "99999"], ["live", "--port", "x"],
-    ["nosuch"], ["up", "--nosuch"],
+    ["nosuch"], ["up", "--nosuch"], ["export", "pack"], ["export", "pack", "-s", "redis"], ["export", "--nosuch"],
+    ["recommend", "--budget-ms", "-1"],
 ]  # fmt: skip
 
 
@@ -105,6 +106,13 @@ MISTAKES = {
     "an empty name of hazards": ["report", "--campaign", "reference", "--hazards", ""],
     "an export of no campaign": ["export", "out", "--campaign", "never"],
     "an export of an empty one": ["export", "out", "--campaign", ""],
+    "a pack of no campaign": ["export", "pack", "-s", "redis", "--out", "out", "--campaign", "never"],
+    "a pack of a system there is none of": [
+        *("export", "pack", "-s", "nosuch", "--out", "out"),
+        *("--campaign", "reference", "--no-hazards"),
+    ],
+    "advice for an answer there is none of": ["recommend", "--purpose", "nosuch"],
+    "advice for servers there are none of": ["recommend", "--runs", "nosuch"],
     "nothing to resume": ["run", "--resume"],
     "nothing of that name to resume": ["run", "--resume", "never"],
     "nothing of so long a name to resume": ["run", "--resume", "x" * 5000],

@@ -72,7 +72,9 @@ COMMANDS: Mapping[str, Case] = {
     "calibrate": Case(["calibrate", "--save", "nosuch/file"], 1),
     "report": Case(["report", "--campaign", "reference", "--no-notebook", "--no-hazards"]),
     "simulate": Case(["simulate", "page-scenario", "-s", "redis"]),
-    "export": Case(["export", "out", "--campaign", "never"], 1),
+    "export folder": Case(["export", "out", "--campaign", "never"], 1),
+    "export pack": Case(["export", "pack", "-s", "redis", "--out", "out", "--campaign", "never"], 1),
+    "recommend": Case(["recommend", "--purpose", "nosuch"], 1),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
     "compare": Case(["compare", "reference", "never"], 1),
 }

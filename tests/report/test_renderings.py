@@ -1,6 +1,7 @@
 """Markdown, HTML and terminal: the same content, each readable in its place."""
 
 import re
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -14,6 +15,7 @@ from bench.report.documents.comparison import comparison_document, terminal_bloc
 from bench.report.documents.results import page_document, results_document
 from bench.report.figures import ALL
 from bench.report.fitting import WIDTH
+from bench.report.model import FactList, Heading
 from bench.report.writers.html import html_page
 from bench.report.writers.markdown import markdown
 from bench.report.writers.terminal import terminal
@@ -116,6 +118,28 @@ def test_the_page_needs_nothing_else_and_is_well_formed(either: Evidence) -> Non
     assert "prefers-color-scheme: dark" in text
     assert "@import" not in text
     assert "url(" not in text
+
+
+def test_a_long_page_has_contents_and_sections_that_open(either: Evidence) -> None:
+    document = page_document(either, [draw(either) for draw in ALL])
+    text = html_page(document, ("Summary",))
+    outline = Outline()
+    outline.feed(text)
+    assert not outline.open
+    assert set(outline.anchors) <= set(outline.ids)
+    titles = [block.words for block in document.blocks if isinstance(block, Heading) and block.level == 2]
+    assert re.findall(r'<li><a href="#section-\d+">([^<]*)</a></li>', text) == [escape(title) for title in titles]
+    assert text.count("<details") == len(titles)
+    assert text.count("<details open>") == titles.count("Summary")
+
+
+def test_the_page_begins_with_a_sentence_for_each_system(evidence: Evidence) -> None:
+    first, sentences, *_ = page_document(evidence, []).blocks
+    assert first == Heading("Summary")
+    assert isinstance(sentences, FactList)
+    words = {name.words: value for name, value in sentences.texts}
+    assert set(words) >= {"Redis", "etcd"}
+    assert re.search(r"a free lock takes 0\.0\d", words["Redis"]), "the number is that of the table"
 
 
 def test_what_a_server_said_cannot_become_markup(barren: Evidence) -> None:

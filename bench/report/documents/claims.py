@@ -53,6 +53,13 @@ def claims_table(rows: Sequence[VerdictRow]) -> Table[VerdictRow]:
     return Table(_COLUMNS, rows, empty="No claim was tested.")
 
 
+def short_claims_table(rows: Sequence[VerdictRow]) -> Table[VerdictRow]:
+    """The same in the width of a sheet of paper: without the sources, the reasons and the runs."""
+    shown = [column for column in _COLUMNS if not column.small and column.header != _WHY]
+    return Table(shown, rows, empty="No claim about these systems was tested.")
+
+
+_WHY = "Why"
 _COLUMNS: Sequence[Column[VerdictRow]] = (
     Column("Claim", lambda row: row.id, fit=Fit(width=6)),
     Column("Source", lambda row: row.source, small=True),
@@ -60,7 +67,7 @@ _COLUMNS: Sequence[Column[VerdictRow]] = (
     Column("Claimed", lambda row: row.claimed, fit=Fit(width=14)),
     Column("Measured", lambda row: Text(row.measured, runs=row.runs), strong=False, fit=Fit(width=16)),
     Column("Verdict", lambda row: Text(row.shown, look=_look(row), runs=row.runs), fit=Fit(width=14)),
-    Column("Why", lambda row: row.why, fit=Fit(width=26)),
+    Column(_WHY, lambda row: row.why, fit=Fit(width=26)),
     Column("Runs", lambda row: row.evidence, small=True),
 )
 

@@ -37,9 +37,9 @@ from bench.report.table_model import Comparison, LongRow, Property, SystemColumn
 TITLE = "Distributed locks: claimed and measured"
 
 
-def comparison_document(evidence: Evidence, inserted: Sequence[Block] = ()) -> Document:
-    """The whole comparison; a page has more `inserted` after what an acquire needs."""
-    return Document(TITLE, comparison_blocks(evidence, inserted))
+def comparison_document(evidence: Evidence, inserted: Sequence[Block] = (), summary: Sequence[Block] = ()) -> Document:
+    """The whole comparison; a page has a `summary` on top, and more `inserted` after what an acquire needs."""
+    return Document(TITLE, (*summary, *comparison_blocks(evidence, inserted)))
 
 
 def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tuple[Block, ...]:
@@ -91,6 +91,18 @@ def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
         *strangers_table.blocks(comparison),
     )
     return (*numbers, *every, *special, *_notes(comparison))
+
+
+def appendix_blocks(evidence: Evidence) -> tuple[Block, ...]:
+    """The notes of all cells of a page about chosen systems, and the fuller tables behind it."""
+    comparison = build_comparison(evidence)
+    return (
+        *_notes(comparison),
+        *_numbers(comparison),
+        *costs.blocks(comparison),
+        *round_trips_table.blocks(comparison),
+        *_settings(comparison),
+    )
 
 
 def costs_blocks(evidence: Evidence) -> tuple[Block, ...]:

@@ -11,6 +11,7 @@ from bench.report.documents.hazards import hazard_blocks, verdict_blocks
 from bench.report.figures import hazard_drawings, load_drawings
 from bench.report.limits import limits
 from bench.report.model import Block, Bullets, Document, Figure, Heading, Paragraph, Picture
+from bench.report.pack.sentences import summary_blocks
 from bench.report.topics import apart
 
 _NONE: Mapping[str, Sequence[Picture]] = MappingProxyType({})
@@ -34,7 +35,7 @@ def page_document(
         inserted += [Figure(drawing) for drawing in under_faults if drawing.runs]
     if verdict_rows(evidence):
         inserted += [Heading("Claims and verdicts"), *claims_blocks(evidence)]
-    return comparison_document(evidence, inserted)
+    return comparison_document(evidence, inserted, summary_blocks(evidence))
 
 
 def results_document(evidence: Evidence, folder: str) -> Document:

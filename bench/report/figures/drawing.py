@@ -2,10 +2,13 @@
 
 import io
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -13,6 +16,7 @@ from matplotlib.transforms import ScaledTranslation, Transform
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.report.figures.grounds import on_dark_ground
 from bench.report.formats import NO_BREAK, ms
 from bench.report.machine import cores, ours, run_sources, servers_place
 from bench.report.style import MUTED, house_style
@@ -44,7 +48,17 @@ class Drawing:
             self._done[file_format] = self._render(file_format)
         return self._done[file_format]
 
-    def _render(self, file_format: str) -> bytes:
+    def rendered_for_documents(self, file_format: str, *, dark: bool = False, transparent: bool = False) -> bytes:
+        """The same for other people's documents: text in SVG is text, and there may be a dark ground, or none."""
+        key = f"{file_format} for documents{' dark' * dark}{' transparent' * transparent}"
+        if key not in self._done:
+            with house_style(), on_dark_ground(self.figure) if dark else nullcontext():
+                self._done[key] = self._render(file_format, {"svg.fonttype": "none"}, transparent)
+        return self._done[key]
+
+    def _render(
+        self, file_format: str, settings: Mapping[str, object] = MappingProxyType({}), transparent: bool = False
+    ) -> bytes:
         subject = f"lockbench campaign {self.campaign_id}, commit {self.git_commit}"
         # Dates and library names are left out: they change from day to day and from machine to machine.
         metadata: dict[str, dict[str, str | None]] = {
@@ -53,8 +67,16 @@ class Drawing:
             "png": {"Title": self.title, "Description": subject, "Software": None},
         }
         buffer = io.BytesIO()
-        with house_style():
-            self.figure.savefig(buffer, format=file_format, metadata=metadata[file_format])
+        with house_style(), mpl.rc_context(dict(settings)):
+            # The ground is the figure's own: white, unless somebody made it dark.
+            ground = self.figure.get_facecolor()
+            self.figure.savefig(
+                buffer,
+                format=file_format,
+                metadata=metadata[file_format],
+                facecolor="none" if transparent else ground,
+                transparent=transparent,
+            )
         return buffer.getvalue()
 
     def _repr_svg_(self) -> str:

@@ -5,25 +5,30 @@ The templates escape whatever they are given; what is markup already is made her
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from bench.report.model import Block, Column, Document, Picture, Text
+from bench.report.model import Block, Column, Document, Heading, Picture, Text
 from bench.report.run_ranges import run_ranges
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _BOUNDS = re.compile(r"(\[[^\]]*\])")  # kept on one line, and lighter than the value before them
 _NAME = re.compile("`([^`]*)`")
+_SECTION = 2  # the level of the titles whose sections open and close
 
 
-def html_page(document: Document) -> str:
-    """The whole document: light or dark as the reader's system is, readable at phone width."""
+def html_page(document: Document, opened: Collection[str] | None = None) -> str:
+    """The whole document: light or dark as the reader's system is, readable at phone width.
+
+    With `opened` it has a table of contents, and each of its sections opens and closes: those of these titles are open.
+    """
     heading = Markup("<h1>{}</h1>\n").format(document.title)
-    return page(document.title, heading + Markup(html_fragment(document.blocks)))
+    body = html_fragment(document.blocks) if opened is None else _in_sections(document.blocks, opened)
+    return page(document.title, heading + Markup(body))
 
 
 def page(title: str, body: str, extra: str = "") -> str:
@@ -36,6 +41,19 @@ def page(title: str, body: str, extra: str = "") -> str:
 def html_fragment(blocks: Iterable[Block]) -> str:
     """Blocks without a document around them; where they stand, `style` is needed once."""
     return str(Markup('<div class="lockbench">{}</div>').format(_rendered(blocks)))
+
+
+def _in_sections(blocks: Sequence[Block], opened: Collection[str]) -> str:
+    """What stands before the first title of the second level, the contents, and each section by its title."""
+    starts = [at for at, block in enumerate(blocks) if isinstance(block, Heading) and block.level == _SECTION]
+    ends = [*starts[1:], len(blocks)]
+    sections = [
+        {"id": f"section-{number}", "title": blocks[at], "body": _rendered(blocks[at + 1 : end])}
+        for number, (at, end) in enumerate(zip(starts, ends, strict=True), 1)
+    ]
+    before = _rendered(blocks[: starts[0]] if starts else blocks)
+    macros = _ENVIRONMENT.get_template("sections.html").module
+    return str(getattr(macros, "sections")(before, sections, opened))  # noqa: B009 - made by the template
 
 
 def style() -> str:

@@ -44,7 +44,7 @@ def _block(block: Block) -> str:
         case Notes(texts):
             return "\n".join(f"- [{number}] {_safe(note)}" for number, note in enumerate(texts, 1))
         case Figure(drawing, folder):
-            return f"![{_safe(drawing.title)}]({folder}/{drawing.name}.svg)"
+            return f"![{_safe(drawing.title)}]({f'{folder}/' if folder else ''}{drawing.name}.svg)"
         case Table():
             return _table(block)
 
