@@ -15,7 +15,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help env tables figures site test quick lab live servers browser doctor up down lint types lock clean
+.PHONY: help env tables figures notebooks site test quick lab live servers browser doctor up down lint types lock clean
 
 help: ## list these targets
 	@echo "lockbench measures distributed locks on real servers. Targets:"
@@ -30,6 +30,9 @@ tables: servers ## measure six systems, break them in the hazard lab, then write
 
 figures: $(ENVIRONMENT) ## draw everything in figures/ from the committed measurements
 	$(BIN)/lockbench report --reference
+
+notebooks: $(ENVIRONMENT) ## execute every notebook on the committed measurements, into notebooks/rendered/
+	$(BIN)/lockbench notebooks
 
 quick: lint types ## check style and types, then run the tests that need no server: a minute or two
 	$(BIN)/pytest -q -n 4 -m 'not servers and not measures' tests/unit tests/records tests/analysis tests/structure

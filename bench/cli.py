@@ -15,9 +15,11 @@ from bench import __version__
 from bench.commands import (
     calibrate,
     campaigns,
+    claims,
     conformance,
     exports,
     hazards,
+    history,
     recommend,
     reports,
     servers,
@@ -45,6 +47,8 @@ reports.register(app)
 exports.register(app)
 recommend.register(app)
 show.register(app)
+claims.register(app)
+history.register(app)
 
 
 def _show_version(wanted: bool) -> None:

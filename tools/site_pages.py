@@ -1,6 +1,6 @@
 """What `make site` shows beside docs/: pages that lie elsewhere in the project, and the reference of the command.
 
-A hook of MkDocs (https://www.mkdocs.org/user-guide/configuration/#hooks). Links stay as they are in the repository: here
+A hook of MkDocs (its user guide, "Configuration"). Links stay as they are in the repository: here
 each is turned into one between pages, or, where what it names is no page, into its text.
 """
 

@@ -9,6 +9,7 @@ from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.report.writers.csv import csv, csv_table
 
 _Trial = tuple[HazardRun, TrialRow | None]  # None: the run has no trial
+_PARAMETER, _MEASURED = "parameter_", "measured_"  # begin the names of their columns
 
 
 def _of_trial(value: Callable[[TrialRow], object]) -> Callable[[_Trial], object]:
@@ -66,19 +67,23 @@ _VERDICTS: Mapping[str, Callable[[FaultVerdict], object]] = {
 
 def trials_csv(hazards: HazardEvidence) -> str:
     """One row a trial, with all its parameters and measures; a run without trials has one row, and says why."""
-    trials: list[_Trial] = [(run, row) for run in hazards.runs for row in run.trials or (None,)]
-    varying = [_parameters(*one) for one in trials]
-    timed = [
-        {} if row is None else {f"measured_{name}": value for name, value in row.trial.measures.items()}
-        for _, row in trials
+    rows = trial_rows(hazards)
+    varying = sorted({name for row in rows for name in row if name.startswith(_PARAMETER)})
+    timed = sorted({name for row in rows for name in row if name.startswith(_MEASURED)})
+    return csv(rows, [*_TRIALS, *varying, *timed])
+
+
+def trial_rows(hazards: HazardEvidence) -> list[Mapping[str, object]]:
+    """The same as rows by column; each has the parameters and measures of its own trial only."""
+    return [
+        {
+            **{name: value((run, row)) for name, value in _TRIALS.items()},
+            **_parameters(run, row),
+            **({} if row is None else {f"{_MEASURED}{name}": value for name, value in row.trial.measures.items()}),
+        }
+        for run in hazards.runs
+        for row in run.trials or (None,)
     ]
-    columns = [
-        *_TRIALS,
-        *sorted({name for one in varying for name in one}),
-        *sorted({name for one in timed for name in one}),
-    ]
-    fixed = [{name: value(one) for name, value in _TRIALS.items()} for one in trials]
-    return csv([{**a, **b, **c} for a, b, c in zip(fixed, varying, timed, strict=True)], columns)
 
 
 def verdicts_csv(hazards: HazardEvidence) -> str:
@@ -88,4 +93,4 @@ def verdicts_csv(hazards: HazardEvidence) -> str:
 
 def _parameters(run: HazardRun, row: TrialRow | None) -> Mapping[str, object]:
     parameters = {**run.plan.parameters, **(row.trial.parameters if row is not None else {})}
-    return {f"parameter_{name}": value for name, value in parameters.items()}
+    return {f"{_PARAMETER}{name}": value for name, value in parameters.items()}

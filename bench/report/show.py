@@ -1,5 +1,6 @@
 """What notebooks show: tables of one campaign that display themselves, light or dark as the notebook is."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -8,15 +9,19 @@ from rich.console import Console
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.runs import run_frame
-from bench.report import hazard_verdicts
+from bench.report import curve_table, hazard_verdicts, jobs_table
+from bench.report.claims_list import BY_PAGE, claim_lines, claims_by, count_words, disagreement_blocks
 from bench.report.claims_table import safety_rows, tally
+from bench.report.comparison import build_comparison
 from bench.report.documents import comparison as of_load
 from bench.report.documents import hazards as of_hazards
 from bench.report.documents.claims import claims_blocks, claims_table
+from bench.report.figures.drawing import Drawing
 from bench.report.fitting import WIDTH
 from bench.report.limits import limits as limit_sentences
 from bench.report.model import Block, Bullets, Paragraph
 from bench.report.writers.html import html_fragment, style
+from bench.report.writers.markdown import markdown_blocks
 from bench.report.writers.terminal import terminal
 
 
@@ -29,6 +34,9 @@ class Shown:
     def _repr_html_(self) -> str:
         return style() + html_fragment(self.blocks)
 
+    def _repr_markdown_(self) -> str:
+        return markdown_blocks(self.blocks)
+
     def __repr__(self) -> str:
         console = Console(width=WIDTH, color_system=None, force_terminal=False)
         with console.capture() as captured:
@@ -39,6 +47,48 @@ class Shown:
 def comparison(evidence: Evidence) -> Shown:
     """The comparison: claimed beside measured."""
     return Shown(of_load.glance_blocks(evidence))
+
+
+def drawn(draw: Callable[[Evidence], Drawing], evidence: Evidence) -> Drawing | Shown:
+    """A figure; one line where this campaign has no run for it."""
+    found = draw(evidence)
+    return found if found.runs else not_measured()
+
+
+def not_measured(what: str = "this campaign has no run of it") -> Shown:
+    """One line in the place of what was not measured."""
+    return Shown((Paragraph(f"Not measured: {what}."),))
+
+
+def numbers(evidence: Evidence) -> Shown:
+    """Latency and throughput of every row with the intervals that its runs give, and the notes of its cells."""
+    return _some(of_load.numbers_blocks(evidence))
+
+
+def curves(evidence: Evidence) -> Shown:
+    """Throughput and latency by the number of clients."""
+    return _some(curve_table.blocks(build_comparison(evidence)))
+
+
+def jobs(evidence: Evidence) -> Shown:
+    """The same job by every way of doing it: with a lock, and without one."""
+    return _some(jobs_table.blocks(build_comparison(evidence)))
+
+
+def claims_in_words(evidence: Evidence, by: str = BY_PAGE) -> Shown:
+    """Every claim with one sentence, by `page` or by `system`."""
+    lines = claim_lines(evidence)
+    return Shown((Paragraph(f"In all: {count_words(lines)}."), *claims_by(lines, by)))
+
+
+def disagreements(evidence: Evidence) -> Shown:
+    """Where pages contradict each other."""
+    return Shown(tuple(disagreement_blocks(evidence)))
+
+
+def _some(blocks: Iterable[Block]) -> Shown:
+    """One line where there is none."""
+    return Shown(found) if (found := tuple(blocks)) else not_measured()
 
 
 def costs(evidence: Evidence) -> Shown:
@@ -85,6 +135,13 @@ def hazard_facts(hazards: HazardEvidence) -> Shown:
     return Shown((of_hazards.facts(hazards),))
 
 
+def verdicts(hazards: HazardEvidence | None) -> Shown:
+    """What becomes of each system under each fault, in a word; one line where no hazard campaign was played."""
+    if hazards is None:
+        return not_measured("no hazard campaign lies beside this one; `lockbench hazard run all` plays one")
+    return Shown(tuple(of_hazards.verdict_blocks(hazards)))
+
+
 def under_faults(hazards: HazardEvidence) -> Shown:
     """What becomes of each system under each fault, and why."""
     return Shown((*of_hazards.verdict_blocks(hazards), of_hazards.reasons_table(hazards)))
@@ -97,7 +154,7 @@ def window(hazards: HazardEvidence) -> Shown:
 
 def scenarios(hazards: HazardEvidence, *chosen: str) -> Shown:
     """Every scenario, or the chosen ones: what was counted and timed in each."""
-    return Shown(tuple(of_hazards.scenario_blocks(hazards, 3, chosen)))
+    return _some(of_hazards.scenario_blocks(hazards, 3, chosen))
 
 
 def hazard_claims(hazards: HazardEvidence) -> Shown:

@@ -75,6 +75,9 @@ COMMANDS: Mapping[str, Case] = {
     "export folder": Case(["export", "out", "--campaign", "never"], 1),
     "export pack": Case(["export", "pack", "-s", "redis", "--out", "out", "--campaign", "never"], 1),
     "recommend": Case(["recommend", "--purpose", "nosuch"], 1),
+    "notebooks": Case(["notebooks", "nosuch"], 1),
+    "claims": Case(["claims", "--campaign", "reference", "--hazards", "none"]),
+    "history": Case(["history"]),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
     "compare": Case(["compare", "reference", "never"], 1),
 }

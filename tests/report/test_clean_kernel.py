@@ -12,7 +12,7 @@ import pytest
 
 from bench.records.store import CampaignFolder
 from bench.report.files import ReportError
-from bench.report.notebook import render_notebook
+from bench.report.notebook import render_notebooks
 from tests import campaigns
 from tests.commands.command import lockbench
 
@@ -126,7 +126,7 @@ def test_a_notebook_sees_our_interpreter_and_nothing_of_others(
     for name, value in HOSTILE[case](tmp_path).items():
         monkeypatch.setenv(name, value)
     before = dict(os.environ)
-    ipynb, html = render_notebook(tmp_path / "out", root=notebook_of(tmp_path / "root", _TOLD))
+    ipynb, html = render_notebooks(tmp_path / "out", root=notebook_of(tmp_path / "root", _TOLD))
     (output,) = nbformat.read(ipynb, as_version=4).cells[0].outputs
     assert output.text.startswith(f"{sys.executable} False"), output.text
     assert output.name == "stdout"
@@ -139,7 +139,7 @@ def test_a_kernel_that_does_not_start_is_one_clear_message(tmp_path: Path, monke
     root = notebook_of(tmp_path / "root", _TOLD)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(ReportError, match=r"could not run in /bin/false.*--no-notebook"):
-        render_notebook(tmp_path / "out", root=root)
+        render_notebooks(tmp_path / "out", root=root)
     assert not (tmp_path / "out").exists()
 
 

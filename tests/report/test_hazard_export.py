@@ -12,7 +12,8 @@ from bench.analysis.places import HAZARDS_VARIABLE, NO_HAZARDS, hazards_beside, 
 from bench.records.store import CampaignFolder, HazardFolder, StoreError
 from bench.report.documents.results import results_document
 from bench.report.export import MANIFEST, export
-from bench.report.notebook import HAZARD_NOTEBOOK, render_hazard_notebook, render_notebook
+from bench.report.notebook import render_notebooks
+from bench.report.notebook_list import NOTEBOOKS, Needs
 from bench.report.writers.markdown import markdown
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
@@ -101,38 +102,27 @@ def test_which_hazards_stand_beside_a_campaign(
         hazards_beside(campaign, "missing")
 
 
-def test_the_hazard_notebook_is_thin_and_has_no_outputs() -> None:
-    notebook = nbformat.read(ROOT / HAZARD_NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    before = None
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            assert before == "markdown", "each step is explained"
-            assert (cell.outputs, cell.execution_count) == ([], None)
-            assert len(cell.source.splitlines()) <= 7
-        else:
-            assert not any(character.isdigit() for character in cell.source), cell.source
-        before = cell.cell_type
-
-
-def test_the_hazard_notebook_runs_on_the_campaign_that_is_asked_for(
+def test_the_hazard_notebooks_run_on_the_campaign_that_is_asked_for(
     folder: HazardFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.path.parent)
-    written = render_hazard_notebook(tmp_path, HazardFolder(Path(folder.path.name)), ROOT)
-    assert [path.name for path in written] == ["hazards.ipynb", "hazards-notebook.html"]
-    code = [cell for cell in nbformat.read(written[0], as_version=4).cells if cell.cell_type == "code"]
-    assert all(cell.outputs for cell in code)
+    chosen = [one for one in NOTEBOOKS if one.needs is Needs.HAZARDS]
+    written = render_notebooks(tmp_path, None, ROOT, HazardFolder(Path(folder.path.name)), chosen)
+    assert [path.stem for path in written[::2]] == [one.name for one in chosen]
+    books = [nbformat.read(path, as_version=4) for path in written[::2]]
+    code = [cell for book in books for cell in book.cells if cell.cell_type == "code"]
+    assert all(cell.outputs for cell in code if "parameters" not in cell.metadata.get("tags", ()))
     kinds = [kind for cell in code for output in cell.outputs for kind in output.get("data", {})]
     assert kinds.count("image/svg+xml") == len(FIGURES)
     assert not [output for cell in code for output in cell.outputs if output.output_type in ("stream", "error")]
-    html = written[1].read_text()
-    assert records.CAMPAIGN in html
-    assert "<script" not in html
+    for path in written[1::2]:
+        html = path.read_text()
+        assert records.CAMPAIGN in html
+        assert "<script" not in html
 
 
 def test_the_comparison_notebook_shows_the_hazards_beside_it(
     synthetic: Path, folder: HazardFolder, tmp_path: Path
 ) -> None:
-    written = render_notebook(tmp_path, CampaignFolder(synthetic), ROOT, folder)
+    written = render_notebooks(tmp_path, CampaignFolder(synthetic), ROOT, folder)
     assert "two holders in 4 of 4 pauses" in written[1].read_text()

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from bench.records.store import CampaignFolder
-from bench.report.notebook import NOTEBOOK, render_notebook
+from bench.report.notebook import NOTEBOOK, render_notebooks
 from tests.commands.test_bad_luck import until
 
 _COMMAND = """
@@ -18,10 +18,10 @@ import sys
 from pathlib import Path
 from bench.commands.endings import end_in_order
 from bench.records.store import CampaignFolder
-from bench.report.notebook import render_notebook
+from bench.report.notebook import render_notebooks
 end_in_order()
 folder, root, target = map(Path, sys.argv[1:])
-render_notebook(target, CampaignFolder(folder), root)
+render_notebooks(target, CampaignFolder(folder), root)
 """
 
 
@@ -61,7 +61,7 @@ def test_each_signal_has_its_handler_again(synthetic: Path, tmp_path: Path) -> N
     seen: list[int] = []
     before = {number: signal.signal(number, lambda told, _: seen.append(told)) for number in numbers}
     try:
-        render_notebook(tmp_path / "out", CampaignFolder(synthetic), one_cell(tmp_path / "root", "1 + 1"))
+        render_notebooks(tmp_path / "out", CampaignFolder(synthetic), one_cell(tmp_path / "root", "1 + 1"))
         for number in numbers:
             signal.raise_signal(number)
     finally:

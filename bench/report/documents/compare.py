@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bench.analysis.cells import Absent, Value
 from bench.analysis.comparing import Campaigns, Line, Tally
 from bench.analysis.evidence import Evidence
+from bench.analysis.history import VerdictChange
 from bench.analysis.intervals import Method
 from bench.report import formats
 from bench.report.formats import NOTHING
@@ -13,9 +14,11 @@ from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, T
 _WIDTH = 80
 
 
-def compare_document(campaigns: Campaigns, a: Evidence, b: Evidence) -> Document:
-    """What differs, cell by cell, and how much came out again."""
-    return Document("Two campaigns", tuple(_blocks(campaigns, a, b)))
+def compare_document(
+    campaigns: Campaigns, a: Evidence, b: Evidence, verdicts: Sequence[VerdictChange] | None = None
+) -> Document:
+    """What differs, cell by cell, and how much came out again; and the verdicts that differ, if these are compared."""
+    return Document("Two campaigns", (*_blocks(campaigns, a, b), *_verdicts(verdicts)))
 
 
 def compare_rows(campaigns: Campaigns) -> list[Mapping[str, object]]:
@@ -32,6 +35,12 @@ def _blocks(campaigns: Campaigns, a: Evidence, b: Evidence) -> Iterable[Block]:
     yield Heading("How much of B falls within A's intervals")
     yield Table(_TALLIES, campaigns.tallies(), width=_WIDTH)
     yield Bullets(tuple(_notes(campaigns)))
+
+
+def _verdicts(changes: Sequence[VerdictChange] | None) -> Iterable[Block]:
+    if changes is not None:
+        yield Heading("Verdicts that differ")
+        yield Table(_CHANGES, changes, empty="No verdict differs.", width=_WIDTH)
 
 
 def _heads(a: Evidence, b: Evidence) -> Iterable[str]:
@@ -68,6 +77,12 @@ _DIFFERS: Sequence[Column[Sequence[str]]] = (
     Column("", lambda one: one[0], fit=Fit(width=20)),
     Column("A", lambda one: one[1], fit=Fit(width=28)),
     Column("B", lambda one: one[2], fit=Fit(width=28)),
+)
+_CHANGES: Sequence[Column[VerdictChange]] = (
+    Column("Claim or fault", lambda one: one.about, fit=Fit(width=24)),
+    Column("System", lambda one: one.system, fit=Fit(width=16)),
+    Column("A", lambda one: one.a or NOTHING, fit=Fit(width=16)),
+    Column("B", lambda one: one.b or NOTHING, fit=Fit(width=16)),
 )
 _CELLS: Sequence[Column[Line]] = (
     Column("Cell", lambda line: f"{line.system} {line.workload}", fit=Fit(width=12, once=True)),

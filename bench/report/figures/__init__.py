@@ -27,6 +27,7 @@ from bench.report.figures.hazard_map import hazard_map
 from bench.report.figures.hazard_timeline import hazard_timeline, trial_timeline
 from bench.report.figures.hazard_window import hazard_window
 from bench.report.figures.lock_or_no_lock import lock_or_no_lock
+from bench.report.figures.own import OwnFigure, own_figure
 from bench.report.figures.recovery_timeline import recovery_timeline
 from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.round_trips import round_trips
@@ -73,6 +74,7 @@ __all__ = [
     "OF_TOPIC",
     "WHERE_MEASURED",
     "Drawing",
+    "OwnFigure",
     "acquire_latency",
     "claimed_ranges",
     "contention_drawings",
@@ -85,6 +87,7 @@ __all__ = [
     "hazard_window",
     "load_drawings",
     "lock_or_no_lock",
+    "own_figure",
     "recovery_timeline",
     "redlock_clock",
     "requests_per_grant",

@@ -31,6 +31,11 @@ def markdown(document: Document, generated: str = GENERATED) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def markdown_blocks(blocks: Iterable[Block]) -> str:
+    """Blocks without a document around them."""
+    return "\n\n".join(filter(None, map(_block, blocks)))
+
+
 def _block(block: Block) -> str:
     match block:
         case Heading(words, level, about):
