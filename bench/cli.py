@@ -20,6 +20,8 @@ from bench.commands import (
     exports,
     hazards,
     history,
+    pauses,
+    predict,
     recommend,
     reports,
     servers,
@@ -49,6 +51,8 @@ recommend.register(app)
 show.register(app)
 claims.register(app)
 history.register(app)
+predict.register(app)
+pauses.register(app)
 
 
 def _show_version(wanted: bool) -> None:

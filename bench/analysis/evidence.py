@@ -12,7 +12,9 @@ from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.contention.sweeps import alone, with_any_hold
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.joining import together, typical
-from bench.analysis.places import APART, CONTENTION, members, project_root
+from bench.analysis.network.cost_model import CostModel, cost_models
+from bench.analysis.network.samples import sampled
+from bench.analysis.places import APART, CONTENTION, NETWORK, members, project_root
 from bench.analysis.runs import RunRow, run_rows
 from bench.analysis.verdicts import Judgement, adjudicate
 from bench.records.schema import Campaign, Environment, Resumed
@@ -78,7 +80,13 @@ class Evidence:
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        return adjudicate(self.claims, self.cells, self.hazards, self.about_waiting.cells)
+        return adjudicate(self.claims, self.cells, self.hazards, self.about_waiting.cells, self.over_networks)
+
+    @cached_property
+    def over_networks(self) -> tuple[CostModel, ...]:
+        """What an acquire and a release cost over a network, of each system that was measured over several."""
+        of = self.about_networks
+        return cost_models(sampled(of.rows, of.environment, of.environments))
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
@@ -107,6 +115,11 @@ class Evidence:
     def about_waiting(self) -> "Evidence":
         """The campaigns about waiting, where these were measured apart; else itself."""
         return self.contention or self
+
+    @property
+    def about_networks(self) -> "Evidence":
+        """The campaigns over networks, where these were measured apart; else itself."""
+        return self.apart.get(NETWORK, self)
 
     def of_waiting(self, contended: Cell, single: Cell | None = None) -> tuple[Cell, Cell | None]:
         """The cell that says what it costs to wait where these clients meet, and the one of a single client beside it.

@@ -78,13 +78,18 @@ def critical_path(cell: Cell) -> CriticalPath | Absent:
     return declared_path(capabilities, dict(setting.durability))
 
 
-def declared_path(capabilities: Mapping[str, str], durability: Mapping[str, str]) -> CriticalPath:
-    """From a run's recorded capabilities and its server's durability settings. Raises KeyError for an older record."""
+def declared_path(
+    capabilities: Mapping[str, str], durability: Mapping[str, str], operation: str = "acquire"
+) -> CriticalPath:
+    """From a run's recorded capabilities and its server's durability settings; `operation` is acquire or release.
+
+    Raises KeyError for an older record.
+    """
     durable = _settings_say(capabilities.get("durable_when", ""), durability)
     return CriticalPath(
-        client_round_trips=int(capabilities["acquire_round_trips"]),
+        client_round_trips=int(capabilities[f"{operation}_round_trips"]),
         peer_round_trips=int(capabilities.get("peer_round_trips", "0")),
-        durable_writes=int(capabilities["acquire_durable_writes"]) if durable else 0,
+        durable_writes=int(capabilities[f"{operation}_durable_writes"]) if durable else 0,
     )
 
 

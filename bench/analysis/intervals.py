@@ -16,7 +16,7 @@ median exists below six runs. docs/statistics.md says how often these intervals 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from scipy.special import stdtrit
@@ -36,6 +36,7 @@ class Method(StrEnum):
     RANGE = "median and range of the runs"
     T_LOG = "geometric mean and 95 % t interval of the logarithms"
     T_LOG_OF_CAMPAIGNS = "geometric mean and 95 % t interval of the campaigns' mean logarithms"
+    ONE_MORE = "median and 95 % prediction interval of one more run"
     WELCH_LOG = "ratio of geometric means and Welch's 95 % t interval of the logarithms"
     WELCH_LOG_OF_CAMPAIGNS = "ratio of geometric means and Welch's 95 % t interval of the campaigns' mean logarithms"
 
@@ -91,6 +92,40 @@ def across_campaigns(campaigns: Sequence[Sequence[float]]) -> Estimate:
     half = t_quantile(len(units) - 1) * math.sqrt(_variance(units) / len(units))
     method = Method.T_LOG if len(campaigns) == 1 else Method.T_LOG_OF_CAMPAIGNS
     return _from_logs(statistics.fmean(units), half, method, runs)
+
+
+def one_more_run(values: Sequence[float]) -> Estimate:
+    """Where one more run would lie, from one value a run: the median, which a disturbed run moves little, and Student's
+    prediction interval of the logarithms.
+
+    Wider than the interval of the mean, which says nothing about a single run. Fewer than six: median and range. Raises
+    ValueError as `across_runs` does.
+    """
+    if len(values) < RUNS_FOR_AN_INTERVAL:
+        return across_runs(values)
+    logs = [math.log(value) for value in _flat([values])]
+    half = t_quantile(len(logs) - 1) * math.sqrt(_variance(logs) * (1.0 + 1.0 / len(logs)))
+    around = _from_logs(statistics.fmean(logs), half, Method.ONE_MORE, len(logs))
+    return replace(around, value=statistics.median(values))
+
+
+def median_bounds(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a median from order statistics (the sign test's), of any values; of few the range.
+
+    Raises ValueError when there is none.
+    """
+    if not values:
+        raise ValueError("no run to estimate from")
+    ordered = sorted(values)
+    tail, outside = 0.0, 0  # the probability that so many values or fewer lie below the median
+    while outside < len(ordered) // 2:
+        tail += math.comb(len(ordered), outside) / 2.0 ** len(ordered)
+        if tail > _TAIL:
+            break
+        outside += 1
+    # The `outside`-th smallest is the last that may be left out.
+    place = max(0, outside - 1)
+    return ordered[place], ordered[-1 - place]
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from bench.analysis.break_even import BreakEven
 from bench.analysis.cells import Value
 from bench.analysis.claims import Claim
+from bench.analysis.network.reach import Reach
 
 EMULATED = "an emulator: its speed says nothing about the real service"
 
@@ -38,4 +39,5 @@ class Judgement:
     evidence: tuple[str, ...]  # run ids
     found: str = ""  # of a hazard: what was counted or timed, in words; "" for a latency or a throughput
     at_most: bool = False  # the measured latencies are upper bounds
-    break_even: BreakEven | None = None  # of a latency over loopback: the round trips for which the claim would hold
+    # Of a latency: the round trips for which the claim holds, measured over networks or assumed over loopback.
+    break_even: BreakEven | Reach | None = None

@@ -89,6 +89,12 @@ def find_campaign(name: str | None = None, root: Path | None = None) -> Campaign
     return store.open(CampaignFolder, asked)
 
 
+def find_networks(name: str | None = None, root: Path | None = None) -> CampaignFolder:
+    """A campaign to predict from, as `find_campaign`; without a name and LOCKBENCH_CAMPAIGN the reference, since the
+    latest campaign is rarely about networks."""
+    return find_campaign(name if name is not None else os.environ.get(CAMPAIGN_VARIABLE) or REFERENCE, root)
+
+
 def _named(name: str | None) -> str | None:
     """What was asked for by name. An empty name is a mistake (a variable that is not set), and never the latest."""
     if name is not None and not name.strip():

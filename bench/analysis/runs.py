@@ -1,6 +1,6 @@
 """One row a run: what was asked, what was measured, and whether the run may be believed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -118,9 +118,9 @@ class RunRow:
         return self.acquire.total if self.acquire is not None else 0
 
 
-def run_rows(folder: CampaignFolder) -> tuple[RunRow, ...]:
-    """Every run that was started, in planned order. Raises StoreError for a damaged file."""
-    return tuple(_row(run) for run in folder.runs())
+def run_rows(folder: CampaignFolder, wanted: Callable[[RunPlan], bool] = lambda _: True) -> tuple[RunRow, ...]:
+    """Every run that was started and is `wanted`, in planned order. Raises StoreError for a damaged file."""
+    return tuple(_row(run) for run in folder.runs() if wanted(run.plan))
 
 
 def run_frame(rows: tuple[RunRow, ...]) -> pd.DataFrame:

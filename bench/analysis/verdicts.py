@@ -1,6 +1,6 @@
 """What becomes of a claim when it meets the runs of a campaign."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -11,6 +11,8 @@ from bench.analysis.contention.claims import judge_by_contention
 from bench.analysis.hazards.claims import judge_by_hazards
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.judgement import EMULATED, Judgement, Verdict
+from bench.analysis.network.claims import judge_over_networks
+from bench.analysis.network.cost_model import CostModel
 from bench.analysis.speed_claims import LATENCY, RATE, US_PER, Finding, latency_finding, throughput_finding
 
 Judge = Callable[[Claim, Cell], Finding]
@@ -21,17 +23,20 @@ def adjudicate(
     cells: Sequence[Cell],
     hazards: HazardEvidence | None = None,
     waiting: Sequence[Cell] | None = None,
+    networks: Sequence[CostModel] = (),
 ) -> tuple[Judgement, ...]:
     """Judge every claim, in file order; one judgement for each row that the claim applies to.
 
     Claims about speed are judged from the cells, claims about waiting from `waiting` (default: the same), claims
-    about safety from a hazard campaign, where there is one.
+    about safety from a hazard campaign, where there is one. Latencies of systems that were measured over networks are
+    judged by what these runs say.
     """
     judged: list[Judgement] = []
     waiting = cells if waiting is None else waiting
+    models = {model.system: model for model in networks if model.operation == "acquire"}
     for claim in claims:
         by_hazards = judge_by_hazards(claim, hazards) if hazards else ()
-        judged += by_hazards or judge_by_contention(claim, waiting) or _judge(claim, cells)
+        judged += by_hazards or judge_by_contention(claim, waiting) or _judge(claim, cells, models)
     return tuple(judged)
 
 
@@ -44,14 +49,19 @@ def verdict_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
     return frame
 
 
-def _judge(claim: Claim, cells: Sequence[Cell]) -> Iterable[Judgement]:
+def _judge(claim: Claim, cells: Sequence[Cell], models: Mapping[str, CostModel]) -> Iterable[Judgement]:
     kind = _KINDS.get(claim.metric) if claim.has_range and claim.system != ALL_SYSTEMS else None
     if kind is None:
         yield Judgement(claim, claim.system, Verdict.NOT_MEASURED, "not tested by this campaign", (), False, ())
         return
     workload, metrics, find = kind
-    siblings = {cell.system for cell in cells if names.claimed_as(cell.system) == claim.system != cell.system}
+    over_networks = models if claim.metric == "acquire_latency" else {}
+    there = {*(cell.system for cell in cells), *over_networks}
+    siblings = {system for system in there if names.claimed_as(system) == claim.system != system}
     for system in (claim.system, *sorted(siblings, key=names.position)):
+        if system in over_networks and (judged := judge_over_networks(claim, over_networks[system])) is not None:
+            yield judged
+            continue
         found = cells_named(cells, system, workload)
         if not found:
             why = f"no {workload} run of {system} in this campaign"

@@ -1,14 +1,13 @@
 """`lockbench calibrate`: is the instrument lighter than what it measures?"""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from bench.commands.endings import say_how_to_end
+from bench.commands.files import require_writable
 from bench.commands.terminal import ERR, OUT, campaign_progress, print_json
-from bench.errors import LockbenchError
 from bench.records.calibration import Calibration, Line
 from bench.records.store import write_atomically
 from bench.servers.running.supervisor import Supervisor
@@ -33,7 +32,7 @@ def calibrate(
     from bench.calibrate.calibrate import calibrate as carry_out
 
     if save is not None:
-        _require_writable(save)
+        require_writable("--save", save)
     say_how_to_end()
     supervisor = Supervisor.default()
     if not ERR.is_terminal:
@@ -58,19 +57,6 @@ def calibrate(
         print_json(document(calibration))
     else:
         _show(calibration)
-
-
-def _require_writable(save: Path) -> None:
-    """Refuse now what would be refused in a few minutes."""
-    if not save.parent.is_dir():
-        raise LockbenchError(f"--save: there is no folder {save.parent}: make it first")
-    if save.is_dir():
-        raise LockbenchError(f"--save: {save} is a folder: name a file in it")
-    try:
-        with tempfile.TemporaryFile(dir=save.parent):
-            pass
-    except OSError as refused:
-        raise LockbenchError(f"--save: {save.parent} cannot be written into: {refused.strerror}") from refused
 
 
 def document(calibration: Calibration) -> dict[str, Any]:

@@ -31,8 +31,8 @@ def steps(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda step: status.update(step)
 
 
-def campaign_progress() -> Progress:
-    """A bar over runs with the time left."""
+def campaign_progress(*, by_hand: bool = False) -> Progress:
+    """A bar over runs with the time left; drawn `by_hand` only when its `refresh` is called."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -40,5 +40,6 @@ def campaign_progress() -> Progress:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=ERR,
+        auto_refresh=not by_hand,
         disable=not ERR.is_terminal,  # a log gets one line a run instead, from the command
     )

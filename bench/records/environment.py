@@ -44,7 +44,7 @@ def capture_environment(servers_folder: Path, packages: Iterable[str] = ()) -> E
     sync_us = sorted(_fdatasync_us(servers_folder))
     bursts_us = _loopback_bursts_us()
     return Environment(
-        cpu_model=_cpu_model(),
+        cpu_model=cpu_model(),
         cpu_count=usable_processors(),
         cpu_limit=processor_limit(),
         memory_bytes=_memory_bytes(),
@@ -114,7 +114,8 @@ def _first_line(path: str) -> str:
         return "unknown"
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """As the kernel names it."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith(("model name", "Model")):
             return line.partition(":")[2].strip()

@@ -95,7 +95,7 @@ def _better_than_claimed(judgement: Judgement) -> str:
 def _claimed(judgement: Judgement) -> str:
     """The claimed figure beside a measured one; a claim about safety in its own words."""
     claim = judgement.claim
-    if not judgement.measured:
+    if not judgement.measured and judgement.break_even is None:
         return claim.claim
     return f"{formats.claimed_range(claim)} {claim.unit}".replace(" ", NO_BREAK)
 

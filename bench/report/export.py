@@ -18,6 +18,7 @@ from bench.report.export_provenance import campaigns_of, provenance_of
 from bench.report.figures import Drawing, hazard_drawings, load_drawings
 from bench.report.figures.drawing import FORMATS
 from bench.report.hazard_tidy import trials_csv, verdicts_csv
+from bench.report.left_out_table import left_out_csv
 from bench.report.round_trips_table import round_trips_csv
 from bench.report.tidy import cells_csv, claims_csv, comparison_csv, curves_csv, runs_csv
 from bench.report.topics import Topic, apart, drawn_apart
@@ -35,7 +36,7 @@ def export(
     campaign: CampaignFolder | Path, target: Path, root: Path | None = None, hazards: HazardFolder | None = None
 ) -> list[Path]:
     """Write comparison.{md,csv,html}, claims.{md,csv}, {cells,curves,runs}.csv, MANIFEST.json, and each figure; of
-    runs over several networks also round_trips.csv and, where it was counted, traffic.csv.
+    runs over several networks also round_trips.csv, cost_model.csv and, where it was counted, traffic.csv.
 
     Figures are SVG, PDF and PNG. With a hazard campaign also hazards.{md,csv,html}, hazard_verdicts.csv, its figures;
     with campaigns about a topic beside it also that topic's {md,html}, {cells,runs}.csv, their figures.
@@ -95,6 +96,7 @@ def _tables(
     over_networks = evidence.apart.get(NETWORK, evidence)
     for name, text in (
         ("round_trips.csv", round_trips_csv(over_networks)),
+        ("cost_model.csv", left_out_csv(over_networks)),
         ("traffic.csv", traffic_csv(over_networks)),
     ):
         if text:

@@ -18,6 +18,7 @@ class Needs(Enum):
     LOAD = auto()
     WAITING = auto()  # contenders, ways to wait or arrivals, varied
     JOBS = auto()
+    NETWORKS = auto()  # of different round trips
     HAZARDS = auto()
     NOTHING = auto()  # it is about no campaign
 
@@ -41,6 +42,7 @@ NOTEBOOKS = (
     Notebook("comparison", "Distributed locks: claimed and measured", Needs.LOAD),
     Notebook("latency", "How long a lock takes, and how many there are in a second", Needs.LOAD),
     Notebook("contention", "Waiting for a distributed lock", Needs.WAITING),
+    Notebook("network", "On your network", Needs.NETWORKS),
     Notebook("ttl", "The hazard of a lease", Needs.HAZARDS),
     Notebook("clocks", "Redlock and clocks", Needs.HAZARDS),
     Notebook("crashes", "Crashes, restarts and failovers", Needs.HAZARDS),
@@ -59,6 +61,8 @@ def notebooks_for(evidence: Evidence) -> tuple[Notebook, ...]:
         there.add(Needs.WAITING)
     if any(cell.workload.name in JOB_WORKLOADS for one in (evidence, *evidence.apart.values()) for cell in one.cells):
         there.add(Needs.JOBS)
+    if evidence.over_networks:
+        there.add(Needs.NETWORKS)
     if evidence.hazards is not None:
         there.add(Needs.HAZARDS)
     return tuple(one for one in NOTEBOOKS if one.needs in there)

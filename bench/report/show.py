@@ -8,14 +8,18 @@ from rich.console import Console
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.network.prediction import Asked, predict
+from bench.analysis.network.reading import read
 from bench.analysis.runs import run_frame
-from bench.report import curve_table, hazard_verdicts, jobs_table
+from bench.records.store import CampaignFolder
+from bench.report import curve_table, hazard_verdicts, jobs_table, left_out_table
 from bench.report.claims_list import BY_PAGE, claim_lines, claims_by, count_words, disagreement_blocks
 from bench.report.claims_table import safety_rows, tally
 from bench.report.comparison import build_comparison
 from bench.report.documents import comparison as of_load
 from bench.report.documents import hazards as of_hazards
 from bench.report.documents.claims import claims_blocks, claims_table
+from bench.report.documents.prediction import prediction_blocks
 from bench.report.figures.drawing import Drawing
 from bench.report.fitting import WIDTH
 from bench.report.limits import limits as limit_sentences
@@ -114,6 +118,25 @@ def limits(evidence: Evidence) -> Shown:
 def waiting(evidence: Evidence) -> Shown:
     """Waiting under contention as tables: who got the lock next, beside a fair queue, and fairness."""
     return Shown(of_load.waiting_blocks(evidence))
+
+
+def prediction(
+    campaign: CampaignFolder,
+    rtt_ms: float,
+    peer_rtt_ms: float | None = None,
+    fsync_ms: float | None = None,
+    clients: int = 1,
+    hold_ms: float = 0.0,
+) -> Shown:
+    """What each system would take on a network of one's own; None: as between client and servers, as measured."""
+    peer_us, fsync_us = (None if value is None else value * 1e3 for value in (peer_rtt_ms, fsync_ms))
+    asked = Asked(rtt_ms * 1e3, peer_us, fsync_us, clients, hold_ms)
+    return Shown(tuple(prediction_blocks(predict(read(campaign, clients, hold_ms), asked))))
+
+
+def cost_model(evidence: Evidence) -> Shown:
+    """The cost model of each system, and its errors on networks that it has not seen."""
+    return Shown(left_out_table.blocks(evidence))
 
 
 def runs(evidence: Evidence) -> pd.DataFrame:

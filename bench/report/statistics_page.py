@@ -91,7 +91,8 @@ def statistics_markdown() -> str:
                 "Over loopback a latency below the claimed range decides nothing by itself, because a network would "
                 "add to it. The verdict says what it would have to add to each round trip. Within one region round "
                 f"trips take up to {PLAUSIBLE_ROUND_TRIP_MS:g} ms; if that is not enough, and neither is a durable "
-                f"write of up to {PLAUSIBLE_WRITE_MS:g} ms, the claim fails.",
+                f"write of up to {PLAUSIBLE_WRITE_MS:g} ms, the claim fails. Where a system was measured over "
+                "networks, the verdict names the round trips for which the claim holds, as measured (see predict.md).",
                 "## What cannot be distinguished",
                 "Two systems are compared only within one class: the same workload with the same parameters, equally "
                 "many servers from the same source, and acquires (likewise releases) that either both wait for a disk "

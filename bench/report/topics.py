@@ -33,7 +33,7 @@ TOPICS = (
     Topic(CONTENTION, "Under contention", "What waiting for a lock costs", judged=True),
     Topic(JOBS, "Lock or no lock", "The same job with a lock and without one"),
     Topic(STRANGERS, "Strangers beside a hot key", "Whether a hot key slows clients of other keys"),
-    Topic(NETWORK, "Over a network", "Round trips, counted by the clock"),
+    Topic(NETWORK, "Over a network", "Round trips, counted by the clock", judged=True),
 )
 
 

@@ -86,6 +86,8 @@ WRONG_USAGE = [
     ["calibrate", "--pairs", "0"], ["live", "--port", "0"], ["live", "--port", "99999"], ["live", "--port", "x"],
     ["nosuch"], ["up", "--nosuch"], ["export", "pack"], ["export", "pack", "-s", "redis"], ["export", "--nosuch"],
     ["recommend", "--budget-ms", "-1"],
+    ["predict"], ["predict", "--rtt", "1ms", "--clients", "0"], ["ttl", "--rtt", "1ms"],
+    ["ttl", "--pauses", "x", "--rtt", "1ms", "--lost", "x"],
 ]  # fmt: skip
 
 
@@ -123,6 +125,20 @@ MISTAKES = {
     "a folder in place of the calibration": ["calibrate", "--save", "."],
     "a file in place of its folder": ["calibrate", "--save", "/dev/null/file"],
     "a file of a read-only folder": ["calibrate", "--save", "/proc/file"],
+    "no folder to write pauses into": ["pauses", "--out", "nosuch/file"],
+    "a record of pauses for no time": ["pauses", "--for", "0s"],
+    "a record of pauses without a unit": ["pauses", "--for", "60"],
+    "pauses that are looked for all the time": ["pauses", "--every", "0.01ms"],
+    "a prediction for no number": ["predict", "--rtt", "fast"],
+    "a prediction for a network of minutes": ["predict", "--rtt", "2min"],
+    "a prediction for a negative round trip": ["predict", "--rtt", "-1ms"],
+    "a prediction for a disk of no number": ["predict", "--rtt", "1ms", "--fsync", "1"],
+    "a prediction in two forms": ["predict", "--rtt", "1ms", "--csv", "--markdown"],
+    "a hold that nobody waits for": ["predict", "--rtt", "1ms", "--hold", "5ms"],
+    "a prediction from no campaign": ["predict", "--rtt", "1ms", "--campaign", "never"],
+    "a TTL from no record": ["ttl", "--pauses", "nosuch", "--rtt", "1ms"],
+    "a TTL for a share of nothing": ["ttl", "--pauses", "nosuch", "--rtt", "1ms", "--lost", "0"],
+    "a TTL for more than all": ["ttl", "--pauses", "nosuch", "--rtt", "1ms", "--lost", "2"],
 }
 
 

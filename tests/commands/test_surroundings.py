@@ -79,6 +79,9 @@ COMMANDS: Mapping[str, Case] = {
     "claims": Case(["claims", "--campaign", "reference", "--hazards", "none"]),
     "history": Case(["history"]),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
+    "predict": Case(["predict", "--rtt", "1ms", "--campaign", "never"], 1),
+    "pauses": Case(["pauses", "--for", "1s"]),
+    "ttl": Case(["ttl", "--pauses", "nosuch", "--rtt", "1ms"], 1),
     "compare": Case(["compare", "reference", "never"], 1),
 }
 

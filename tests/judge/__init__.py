@@ -24,4 +24,5 @@ is wrong.
     page        the same of hazards.md
     glance      and of the first table of comparison.md
     contention  the cells of that table that come from the events of a campaign of load
+    networks    claimed latencies, from runs over networks
 """

@@ -6,16 +6,17 @@ left, and may start it anew.
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
 from bench.analysis.hazards.meanings import plays
-from bench.analysis.hazards.rows import TrialRow
+from bench.analysis.hazards.rows import TrialRow, hazard_runs
 from bench.analysis.intervals import across_runs
 from bench.analysis.quantiles import carries
 from bench.records.meaning import Role
+from bench.records.store import HazardFolder
 
 ROLES = (Role.RECOVERY, Role.RECOVERY_AND_LEADER)
 P95 = 0.95
@@ -91,6 +92,16 @@ class RecoveryRow:
 def recovery_points(trials: Iterable[TrialRow]) -> tuple[RecoveryPoint, ...]:
     """One point a trial, in the order of the trials."""
     return tuple(_point(row) for row in trials if plays(row.scenario, *ROLES))
+
+
+def crashes(folder: HazardFolder) -> Mapping[str, Sequence[RecoveryPoint]]:
+    """By system, after crashes of holders alone: read without the other scenarios. Raises StoreError."""
+    runs = hazard_runs(folder, lambda plan: plays(plan.scenario, Role.RECOVERY))
+    found: dict[str, list[RecoveryPoint]] = {}
+    for point in recovery_points(row for run in runs if not run.void for row in run.trials):
+        if not point.failover:
+            found.setdefault(point.system, []).append(point)
+    return found
 
 
 def recovery_rows(points: Iterable[RecoveryPoint]) -> tuple[RecoveryRow, ...]:

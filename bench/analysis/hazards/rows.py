@@ -1,6 +1,6 @@
 """A hazard campaign as rows: one a run, and one a trial of it, with its history and the checker's findings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -143,9 +143,9 @@ def run_ids(rows: Iterable[TrialRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.run_id for row in rows))
 
 
-def hazard_runs(folder: HazardFolder) -> tuple[HazardRun, ...]:
-    """Every run that was started, in planned order. Raises StoreError for a damaged file."""
-    runs = ((plan, folder.run(plan.run_id)) for plan in folder.campaign.runs)
+def hazard_runs(folder: HazardFolder, wanted: Callable[[HazardPlan], bool] = lambda _: True) -> tuple[HazardRun, ...]:
+    """Every run that was started and is `wanted`, in planned order. Raises StoreError for a damaged file."""
+    runs = ((plan, folder.run(plan.run_id)) for plan in folder.campaign.runs if wanted(plan))
     return tuple(_run(plan, run) for plan, run in runs if run.has("plan"))
 
 

@@ -78,7 +78,7 @@ def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
     groups: dict[tuple[str, str, Setting | None, str], list[RunRow]] = {}
     for row in rows:
         for between, network in _BETWEEN.items():
-            if _tells(row) and network.of(row) is not None:
+            if is_alone(row) and network.of(row) is not None:
                 key = (between, row.system, row.setting, _rest(row.workload, network.asked))
                 groups.setdefault(key, []).append(row)
     found = []
@@ -119,7 +119,8 @@ def theil_sen(measured: Sequence[tuple[float, float, str]]) -> Slope | None:
     return Slope(slope, low, high, fixed_us)
 
 
-def _tells(row: RunRow) -> bool:
+def is_alone(row: RunRow) -> bool:
+    """Is it a run of a lone client, without contention, that counts?"""
     return not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
 
 

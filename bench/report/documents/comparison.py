@@ -11,6 +11,7 @@ from bench.report import (
     costs,
     curve_table,
     jobs_table,
+    left_out_table,
     networks_table,
     round_trips_table,
     strangers_table,
@@ -54,6 +55,7 @@ def comparison_blocks(evidence: Evidence, inserted: Sequence[Block] = ()) -> tup
         *inserted,
         *workloads_table.blocks(comparison),
         *round_trips_table.blocks(comparison),
+        *left_out_table.blocks(evidence),
         *networks_table.blocks(comparison),
         *capacity_table.blocks(comparison),
         *traffic_table.blocks(comparison),
@@ -87,6 +89,7 @@ def numbers_blocks(evidence: Evidence) -> tuple[Block, ...]:
     every = workloads_table.blocks(comparison) if comparison.has_own or not numbers else ()
     special = (
         *round_trips_table.blocks(comparison),
+        *left_out_table.blocks(evidence),
         *jobs_table.blocks(comparison),
         *strangers_table.blocks(comparison),
     )

@@ -31,12 +31,13 @@ from bench.report.figures.own import OwnFigure, own_figure
 from bench.report.figures.recovery_timeline import recovery_timeline
 from bench.report.figures.redlock_clock import redlock_clock
 from bench.report.figures.round_trips import round_trips
+from bench.report.figures.where_claims_hold import where_claims_hold
 from bench.report.figures.where_time_goes import where_time_goes
 
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
 OF_TOPIC: Mapping[str, Sequence[Callable[[Evidence], Drawing]]] = {  # of what may be measured apart
     WAITING: CONTENTION,
-    NETWORK: (round_trips,),
+    NETWORK: (round_trips, where_claims_hold),
     JOBS: (lock_or_no_lock,),
     STRANGERS: (),
 }
@@ -96,6 +97,7 @@ __all__ = [
     "trial_timeline",
     "wait_by_contenders",
     "wait_by_utilisation",
+    "where_claims_hold",
     "where_hand_off_goes",
     "where_time_goes",
 ]
