@@ -143,7 +143,7 @@ def _read(source: Path) -> nbformat.NotebookNode:
 def _stopped(contents: Sequence[tuple[Notebook, nbformat.NotebookNode]]) -> Notebook:
     """The notebook with the cell that failed, or whose last cell never ran."""
     for one, content in contents:
-        code = [cell for cell in content.cells if cell.cell_type == "code"]
+        code = [cell for cell in content.cells if cell.cell_type == "code" and not cell.metadata.get("tags")]
         failed = any(output.output_type == "error" for cell in code for output in cell.outputs)
         if failed or any(cell.execution_count is None for cell in code):
             return one

@@ -78,7 +78,7 @@ def test_an_export_has_its_page_with_its_runs(folder: CampaignFolder, tmp_path: 
         assert {f"{topic.place}{ending}" for ending in (".md", ".html", "_cells.csv", "_runs.csv")} <= files
         assert runs[f"{topic.place}.md"] == [f"all of {topic.place}"]
         assert told[topic.place]["campaign_id"] == f"{topic.place}-1"
-        assert (tmp_path / f"{topic.place}.md").read_text().startswith(f"# {topic.title}")
+        assert f"\n# {topic.title}\n" in (tmp_path / f"{topic.place}.md").read_text()
         assert f"{topic.place}.html" in (tmp_path / "comparison.html").read_text()
     assert not {name for name in files if name.startswith(CONTENTION)}
 
