@@ -85,12 +85,12 @@ def events(campaign: str | None = None, run_id: str | None = None) -> pd.DataFra
     started, acquired and released in ns of one monotonic clock, outcome, released, token (-1: none). A run of several
     campaigns is named `FOLDER/RUN`, as in tables. Raises StoreError for a run that has no events.
     """
-    parts = []
-    known = []
+    parts: list[pd.DataFrame] = []
+    known: list[str] = []
     for name, run in _measured(campaign):
         known.append(name)
         if run_id in (None, name) and has_events(run.events_path):
-            frame = events_table(run.events_path).to_pandas()
+            frame: pd.DataFrame = events_table(run.events_path).to_pandas()
             frame.insert(0, "run_id", name)
             frame.insert(0, "campaign_id", run.plan.campaign_id)
             parts.append(frame)
@@ -128,7 +128,7 @@ def _folders(campaign: str | None) -> Sequence[tuple[str, CampaignFolder]]:
     return [("" if one.path == found.path else f"{one.path.name}/", one) for one in members(found)]
 
 
-def _names(name: str, plan: RunPlan) -> dict[str, object]:
+def _names(name: str, plan: RunPlan) -> dict[str, str | int]:
     named = (plan.campaign_id, name, plan.system, plan.workload.title, plan.workload.clients)
     return dict(zip(_NAMES, named, strict=True))
 

@@ -85,7 +85,8 @@ def render_copies(
     root = root or project_root()
     into = into or root
     named = {CAMPAIGN_VARIABLE: REFERENCE, HAZARDS_VARIABLE: REFERENCE}
-    written, files = [], {}
+    written: list[Path] = []
+    files: dict[str, bytes] = {}
     for one in execute(chosen, named, root):
         files |= notebook_markdown(one.content, one.notebook, root)
     for name, content in files.items():
@@ -135,7 +136,7 @@ def execute(chosen: Sequence[Notebook], named: Mapping[str, str], root: Path | N
 
 def _read(source: Path) -> nbformat.NotebookNode:
     try:
-        return nbformat.read(source, as_version=4)  # type: ignore[no-untyped-call]
+        return nbformat.read(source, as_version=4)  # type: ignore[no-untyped-call,no-any-return]
     except OSError as refused:
         raise ReportError(f"cannot read {source}: {refused.strerror}") from refused
 

@@ -1,4 +1,4 @@
-"""The notebook of a reader's own network runs on a campaign over networks (tests/report/test_notebook_list.py: on all)."""
+"""The notebook of a reader's own network runs on a campaign over networks (test_notebook_list.py: on all)."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """docs/recommend.md: how `lockbench recommend` answers, with worked examples that are looked up in the reference."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bench.analysis.advice.advice import advise
 from bench.analysis.advice.examples import examples
@@ -62,4 +62,4 @@ _STEPS: tuple[Column[Step], ...] = (
     Column("Asked where", lambda one: _words(one.when) or "always"),
     Column("Who fails it is", lambda one: _EFFECTS[one.effect]),
 )
-_EFFECTS = {"excludes": "ruled out", "warns": "warned of", "informs": "none: it informs"}
+_EFFECTS: Mapping[str, str] = {"excludes": "ruled out", "warns": "warned of", "informs": "none: it informs"}

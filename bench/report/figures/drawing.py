@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ class Drawing:
             "png": {"Title": self.title, "Description": subject, "Software": None},
         }
         buffer = io.BytesIO()
-        with house_style(), mpl.rc_context(dict(settings)):
+        with house_style(), mpl.rc_context(cast(Any, dict(settings))):
             # The ground is the figure's own: white, unless somebody made it dark.
             ground = self.figure.get_facecolor()
             self.figure.savefig(
