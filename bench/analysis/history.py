@@ -1,6 +1,6 @@
 """The reference of each release, kept small in data/history/, and read again as evidence that may be compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from bench.analysis.joining import typical
 from bench.analysis.judgement import Verdict
 from bench.analysis.places import project_root
 from bench.analysis.runs import RunRow, Setting
-from bench.records.history import HistoryEntry, KeptCell, KeptRun, KeptSetting, KeptVerdict, history_text, read_history
+from bench.records.history import HistoryEntry, KeptCell, KeptRun, KeptSetting, history_text, read_history
 from bench.records.schema import Campaign, RunState
 from bench.records.store import StoreError, require_name, write_atomically
 
@@ -87,6 +87,7 @@ def entry_of(evidence: Evidence, name: str) -> HistoryEntry:
         hazard_campaign_id=evidence.hazards.campaign.campaign_id if evidence.hazards is not None else "",
         environments=dict(evidence.environments) or {campaign.campaign_id: evidence.environment},
         verdicts=verdicts_of(evidence),
+        metrics=METRICS,
         cells=tuple(_kept_cell(cell) for cell in evidence.cells),
     )
 
@@ -109,43 +110,37 @@ def evidence_of(entry: HistoryEntry, root: Path | None = None) -> Evidence:
             runs=(),
         ),
         environment=typical(list(entry.environments.values())),
-        rows=tuple(_row(cell, run, number) for cell in entry.cells for number, run in enumerate(cell.runs, 1)),
+        rows=tuple(_row(entry, cell, run, number) for cell in entry.cells for number, run in enumerate(cell.runs, 1)),
         claims=claims,
         seed_table=load_seed_table(data / "seed_table.csv", claims),
         environments=entry.environments if several else {},
     )
 
 
-def verdicts_of(evidence: Evidence) -> tuple[KeptVerdict, ...]:
-    """Of all claims that were put to the test, and of each system under each fault."""
-    claims = [
-        KeptVerdict(about=one.claim.id, system=one.system, verdict=str(one.verdict))
-        for one in evidence.judgements
-        if one.verdict is not Verdict.NOT_MEASURED
-    ]
-    faults = [
-        KeptVerdict(about=one.fault, system=one.system, verdict=str(one.verdict))
-        for one in (evidence.hazards.verdicts if evidence.hazards is not None else ())
-    ]
-    return tuple(dict.fromkeys((*claims, *faults)))
+def verdicts_of(evidence: Evidence) -> dict[str, dict[str, str]]:
+    """Of all claims that were put to the test, and of each system under each fault; several of one in one string."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for one in evidence.judgements:
+        if one.verdict is not Verdict.NOT_MEASURED:
+            found.setdefault(one.claim.id, {}).setdefault(one.system, []).append(str(one.verdict))
+    for fault in evidence.hazards.verdicts if evidence.hazards is not None else ():
+        found.setdefault(fault.fault, {}).setdefault(fault.system, []).append(str(fault.verdict))
+    return {
+        about: {system: "; ".join(sorted(set(words))) for system, words in by_system.items()}
+        for about, by_system in found.items()
+    }
 
 
-def verdict_changes(a: Sequence[KeptVerdict], b: Sequence[KeptVerdict]) -> tuple[VerdictChange, ...]:
+def verdict_changes(
+    a: Mapping[str, Mapping[str, str]], b: Mapping[str, Mapping[str, str]]
+) -> tuple[VerdictChange, ...]:
     """Those that differ, in the order of A, then what B alone has."""
-    mine, theirs = _by_subject(a), _by_subject(b)
-    return tuple(
-        VerdictChange(*subject, mine.get(subject, ""), theirs.get(subject, ""))
-        for subject in dict.fromkeys((*mine, *theirs))
-        if mine.get(subject) != theirs.get(subject)
+    subjects = [(about, system) for side in (a, b) for about, by_system in side.items() for system in by_system]
+    changes = (
+        VerdictChange(about, system, a.get(about, {}).get(system, ""), b.get(about, {}).get(system, ""))
+        for about, system in dict.fromkeys(subjects)
     )
-
-
-def _by_subject(verdicts: Sequence[KeptVerdict]) -> dict[tuple[str, str], str]:
-    """Several of one claim and system (cells that could not be pooled) in one string."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in verdicts:
-        found.setdefault((one.about, one.system), []).append(one.verdict)
-    return {subject: "; ".join(sorted(set(words))) for subject, words in found.items()}
+    return tuple(one for one in changes if one.a != one.b)
 
 
 def _kept_cell(cell: Cell) -> KeptCell:
@@ -175,18 +170,19 @@ def _kept_cell(cell: Cell) -> KeptCell:
 def _kept_run(run: RunRow) -> KeptRun:
     if run.void:
         return KeptRun(campaign=run.campaign_id, run=run.run_id, void=run.void_cause or "void")
-    found = {name: _short(value) for name in METRICS if (value := run.metrics.get(name)) is not None}
+    values = [run.metrics.get(name) for name in METRICS]
     return KeptRun(
         campaign=run.campaign_id,
         run=run.run_id,
-        metrics=found,
+        values=tuple(None if value is None else _short(value) for value in values),
         bounds=run.bounds,
         window_clients=run.window_clients,
     )
 
 
-def _row(cell: KeptCell, run: KeptRun, number: int) -> RunRow:
+def _row(entry: HistoryEntry, cell: KeptCell, run: KeptRun, number: int) -> RunRow:
     setting = cell.setting
+    metrics = dict(zip(entry.metrics, run.values, strict=True)) if run.values else {}
     return RunRow(
         campaign_id=run.campaign,
         run_id=run.run,
@@ -210,7 +206,7 @@ def _row(cell: KeptCell, run: KeptRun, number: int) -> RunRow:
             tuple(sorted(setting.placement.items())),
         ),
         capabilities=cell.capabilities,
-        metrics=run.metrics,
+        metrics=metrics,
         bounds=run.bounds,
         window_clients=run.window_clients,
         placement={} if setting is None else setting.placement,

@@ -7,7 +7,7 @@ line of the file, so that a diff shows what changed.
 import json
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bench.records.schema import SCHEMA_VERSION, Environment
 from bench.records.store import StoreError
@@ -24,7 +24,7 @@ class KeptRun(_Record):
     campaign: str
     run: str
     void: str = ""  # why it counts for nothing, in a word or two
-    metrics: dict[str, float] = Field(default_factory=dict)  # by the names of `bench.analysis.metrics`
+    values: tuple[float | None, ...] = ()  # of the entry's `metrics`, in their order; None: it has none
     bounds: tuple[str, ...] = ()
     window_clients: int | None = None
 
@@ -52,14 +52,6 @@ class KeptCell(_Record):
     runs: tuple[KeptRun, ...]
 
 
-class KeptVerdict(_Record):
-    """What became of a claim, or of a system under a fault."""
-
-    about: str  # a claim's id, or a fault
-    system: str
-    verdict: str
-
-
 class HistoryEntry(_Record):
     """The reference of a release."""
 
@@ -75,7 +67,8 @@ class HistoryEntry(_Record):
     pinned: bool
     hazard_campaign_id: str = ""  # "": none lay beside it
     environments: dict[str, Environment]  # by campaign
-    verdicts: tuple[KeptVerdict, ...]
+    verdicts: dict[str, dict[str, str]]  # by a claim's id, or a fault; then by system
+    metrics: tuple[str, ...]  # names of `bench.analysis.metrics`
     cells: tuple[KeptCell, ...]
 
 

@@ -1,7 +1,7 @@
 """Whether every claim has a verdict or the reason why it can have none, and whether pages say what the data say."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.analysis.evidence import Evidence
@@ -25,7 +25,10 @@ def faults(evidence: Evidence, root: Path) -> Iterator[str]:
     for line in claim_lines(evidence):
         if not line.judged:
             yield f"{line.id} has neither a verdict nor a reason why it is not testable. {line.sentence}"
+    complete = {(row.id, row.system) for row in verdict_rows(evidence)}
     expected = _verdicts(evidence)
+    for line in claim_lines(evidence):  # the untested ones too
+        expected.setdefault((line.id, line.system), set()).add(line.verdict)
     of_topics = [_verdicts(found) for topic, found in apart(evidence) if topic.judged]
     for pattern in _PAGES:
         for path in sorted(root.glob(pattern)):
@@ -37,17 +40,15 @@ def faults(evidence: Evidence, root: Path) -> Iterator[str]:
                     here = " or ".join(sorted(allowed)) or "nothing"
                     yield f"{name}: {said[0]} on {said[1]} reads `{verdict}`; the data say {here}"
             if name == _COMPLETE:
-                missing = expected.keys() - {said for said, _ in written}
+                missing = complete - {said for said, _ in written}
                 yield from (f"{name} lacks {claim} on {system}" for claim, system in sorted(missing))
 
 
-def _verdicts(evidence: Evidence) -> Mapping[_Said, set[str]]:
+def _verdicts(evidence: Evidence) -> dict[_Said, set[str]]:
     found: dict[_Said, set[str]] = {}
     for row in verdict_rows(evidence):
         found.setdefault((row.id, row.system), set()).add(row.shown)
-    for line in claim_lines(evidence):
-        found.setdefault((line.id, line.system), set()).add(line.verdict)
-    return {said: words for said, words in found.items() if words}
+    return found
 
 
 def _written(page: str) -> Iterator[tuple[_Said, str]]:

@@ -10,7 +10,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.history import METRICS, entry_of, evidence_of, find_entry, keep, kept, verdict_changes
 from bench.analysis.opened import open_campaign
 from bench.analysis.places import REFERENCE, project_root
-from bench.records.history import HistoryEntry, KeptVerdict, history_text
+from bench.records.history import HistoryEntry, history_text
 from bench.records.store import StoreError
 
 ROOT = project_root()
@@ -53,10 +53,8 @@ def test_it_compares_as_the_campaign_itself(reference: Evidence, entry: HistoryE
 
 def test_a_new_server_a_new_python_and_a_slower_lock_show(reference: Evidence, entry: HistoryEntry) -> None:
     cell = next(one for one in entry.cells if one.system == "redis" and one.workload.name == "uncontended")
-    slower = [
-        run.model_copy(update={"metrics": {name: 2 * value for name, value in run.metrics.items()}})
-        for run in cell.runs
-    ]
+    doubled = (tuple(value and 2 * value for value in run.values) for run in cell.runs)
+    slower = [run.model_copy(update={"values": one}) for run, one in zip(cell.runs, doubled, strict=True)]
     assert cell.setting is not None
     newer = cell.setting.model_copy(update={"server_version": "99.0"})
     changed = cell.model_copy(update={"runs": tuple(slower), "setting": newer})
@@ -74,11 +72,8 @@ def test_a_new_server_a_new_python_and_a_slower_lock_show(reference: Evidence, e
 
 
 def test_verdicts_that_differ() -> None:
-    def verdict(about: str, words: str) -> KeptVerdict:
-        return KeptVerdict(about=about, system="redis", verdict=words)
-
-    a = (verdict("C01", "holds"), verdict("C02", "fails"), verdict("C03", "holds"))
-    b = (verdict("C01", "holds"), verdict("C02", "holds"), verdict("C04", "fails"))
+    a = {"C01": {"redis": "holds"}, "C02": {"redis": "fails"}, "C03": {"redis": "holds"}}
+    b = {"C01": {"redis": "holds"}, "C02": {"redis": "holds"}, "C04": {"redis": "fails"}}
     changes = [(one.about, one.a, one.b) for one in verdict_changes(a, b)]
     assert changes == [("C02", "fails", "holds"), ("C03", "holds", ""), ("C04", "", "fails")]
 

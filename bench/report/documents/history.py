@@ -28,7 +28,7 @@ def history_rows(entries: Sequence[HistoryEntry]) -> list[Mapping[str, object]]:
             "servers": _servers(one),
             "runs": _runs(one),
             "cells": len(one.cells),
-            "verdicts": len(one.verdicts),
+            "verdicts": sum(map(len, one.verdicts.values())),
         }
         for one in entries
     ]
@@ -57,7 +57,7 @@ def _runs(entry: HistoryEntry) -> int:
 
 
 _COLUMNS: Sequence[Column[HistoryEntry]] = (
-    Column("Name", lambda one: one.name, fit=Fit(width=12)),
+    Column("Name", lambda one: one.name, fit=Fit(whole=True)),
     Column("Measured", lambda one: one.created_at[:10], fit=Fit(width=10)),
     Column("Commit", lambda one: one.git_commit, fit=Fit(width=12)),
     Column("Python", _python, fit=Fit(width=8)),
