@@ -24,7 +24,7 @@ from bench.analysis.quantiles import carries
 from bench.analysis.runs import RunRow, run_frame, run_rows
 from bench.records.histogram import LatencyHistogram
 from bench.records.packed import events_table, has_events
-from bench.records.schema import RunPlan, RunState
+from bench.records.schema import EVENT_COLUMNS, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder, StoreError
 from bench.report.hazard_tidy import trial_rows
 
@@ -83,7 +83,7 @@ def events(campaign: str | None = None, run_id: str | None = None) -> pd.DataFra
 
     Columns: campaign_id, run_id, and those of `bench.records.schema.EVENT_COLUMNS`: client, key, the instants intended,
     started, acquired and released in ns of one monotonic clock, outcome, released, token (-1: none). A run of several
-    campaigns is named `FOLDER/RUN`, as in tables. Raises StoreError for a run that has no events.
+    campaigns is named `FOLDER/RUN`, as in tables. Raises StoreError for a run that there is not.
     """
     parts: list[pd.DataFrame] = []
     known: list[str] = []
@@ -94,9 +94,10 @@ def events(campaign: str | None = None, run_id: str | None = None) -> pd.DataFra
             frame.insert(0, "run_id", name)
             frame.insert(0, "campaign_id", run.plan.campaign_id)
             parts.append(frame)
-    if not parts:
-        raise StoreError(f"no events of {run_id or 'any run'}: runs are {', '.join(known) or 'none'}")
-    return pd.concat(parts, ignore_index=True)
+    if run_id is not None and run_id not in known:
+        raise StoreError(f"no run {run_id}: runs are {', '.join(known) or 'none'}")
+    columns = ["campaign_id", "run_id", *EVENT_COLUMNS]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def trials(hazards: str | None = None) -> pd.DataFrame:

@@ -346,7 +346,7 @@ def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Che
         sides.append((kept.facts_before, kept.facts_after))
     if measured.faults:  # a server that was killed comes back with another run id, and another node may answer
         sides = [(_but_who(before), _but_who(after)) for before, after in sides]
-    told = [
+    identities = [
         before.identity if before == after else f"{before.identity} before, {after.identity} after"
         for before, after in sides
     ]
@@ -354,7 +354,7 @@ def server_identity(plan: RunPlan, measured: Measured, events: RunEvents) -> Che
         "server_identity",
         all(before == after for before, after in sides),
         Severity.VOID,
-        "; records: ".join(told),
+        "; records: ".join(identities),
         "the same before and after",
         "the same server answered before and after",
         "the server restarted, changed its settings, or was replaced during the run; measure again",

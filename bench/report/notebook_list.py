@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.analysis.contention.sweeps import is_swept
 from bench.analysis.evidence import Evidence
 from bench.records.workload import JOBS as JOB_WORKLOADS
+from bench.records.workload import UNCONTENDED
 
 FOLDER = Path("notebooks")
 RENDERED = FOLDER / "rendered"  # of the reference, as Markdown: what people see who do not run them
@@ -16,6 +17,7 @@ class Needs(Enum):
     """What a campaign must have for a notebook to say something about it."""
 
     LOAD = auto()
+    FREE = auto()  # runs of a lock that nobody else wants
     WAITING = auto()  # contenders, ways to wait or arrivals, varied
     JOBS = auto()
     NETWORKS = auto()  # of different round trips
@@ -49,7 +51,7 @@ NOTEBOOKS = (
     Notebook("simulator", "The simulator: what could happen to a lock", Needs.NOTHING),
     Notebook("jobs", "Do you need a lock?", Needs.JOBS),
     Notebook("claims", "What five pages claim", Needs.LOAD),
-    Notebook("plots", "Your own plots", Needs.LOAD),
+    Notebook("plots", "Your own plots", Needs.FREE),
     Notebook("method", "How it was measured, and what it cannot say", Needs.LOAD),
 )
 
@@ -57,6 +59,8 @@ NOTEBOOKS = (
 def notebooks_for(evidence: Evidence) -> tuple[Notebook, ...]:
     """Those that have something to say about a campaign and the hazards beside it."""
     there = {Needs.LOAD}
+    if any(row.workload.name == UNCONTENDED and not row.void for row in evidence.rows):
+        there.add(Needs.FREE)
     if is_swept(evidence.about_waiting.cells):
         there.add(Needs.WAITING)
     if any(cell.workload.name in JOB_WORKLOADS for one in (evidence, *evidence.apart.values()) for cell in one.cells):

@@ -67,7 +67,8 @@ def test_the_sweep_of_networks_keeps_to_its_time_and_has_enough_of_them() -> Non
         assert len(networks) >= 5
         assert "none" not in networks
         peers = [(network, peers) for network, peers in asked if peers is not None]
-        assert len({between for network, between in peers if network == "rtt=0ms"}) >= 5
+        least = 3 if mode is REFERENCE else 5  # what a slope needs, in a quarter of an hour
+        assert len({between for network, between in peers if network == "rtt=0ms"}) >= least
         assert len([network for network, _ in peers if network != "rtt=0ms"]) >= 2, "for the model's test"
 
 

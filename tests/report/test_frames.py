@@ -58,7 +58,7 @@ def test_the_reference_has_its_operations() -> None:
 
 
 def test_a_run_without_operations_is_one_clear_message(synthetic: Path) -> None:
-    with pytest.raises(StoreError, match="no events of nosuch: runs are "):
+    with pytest.raises(StoreError, match="no run nosuch: runs are "):
         frames.events(str(synthetic), "nosuch")
 
 

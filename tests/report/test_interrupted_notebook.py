@@ -52,7 +52,9 @@ def test_a_signal_ends_the_command_and_the_kernel(
         process.send_signal(number)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 128 + number
-    assert said.strip() == "interrupted; finished runs are kept"
+    # The kernel may still say that its folder is gone, if it was about to use it.
+    assert said.splitlines()[0].strip() == "interrupted; finished runs are kept"
+    assert "Traceback" not in said
     assert not psutil.wait_procs(children, timeout=5)[1]
 
 

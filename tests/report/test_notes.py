@@ -58,7 +58,7 @@ def test_a_message_that_is_too_long_is_cut_and_a_check_that_is_no_more_is_told()
     assert check_cause("some_old_check", "it was so") == "it was so"
 
 
-PLAIN_WORDS = ("errors", "arrivals", "unsent", "aborted", "contention", "overlap", "knee")  # as well as names
+PLAIN_WORDS = ("errors", "arrivals", "unsent", "aborted", "contention", "overlap", "knee", "jobs")  # as well as names
 
 
 def test_no_page_shows_the_name_of_a_check(reference: Evidence) -> None:
@@ -89,4 +89,5 @@ def test_every_check_has_its_words() -> None:
     )
     used = {name for name in CHECKS if f'"{name}",' in source}
     assert used == set(CHECKS)
-    assert source.count("return check_of(") == len(CHECKS)
+    made = sum(source.count(f"return {one}(") for one in ("check_of", "_delay", "_lines"))
+    assert made - 2 == len(CHECKS), "those of delay lines are made by two functions for both kinds of line"

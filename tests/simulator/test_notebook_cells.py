@@ -18,7 +18,7 @@ def executed() -> dict[str, tuple[dict[str, Any], Any]]:
     names: dict[str, Any] = {}
     found = {}
     for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
+        if cell["cell_type"] == "code" and not cell["metadata"].get("tags"):
             tree = ast.parse("".join(cell["source"]))
             last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
             exec(compile(tree, cell["id"], "exec"), names)
@@ -28,7 +28,7 @@ def executed() -> dict[str, tuple[dict[str, Any], Any]]:
 
 
 def test_every_cell_draws_or_shows(executed: dict[str, tuple[dict[str, Any], Any]]) -> None:
-    values = {cell: value for cell, (_, value) in executed.items() if cell != "load"}
+    values = {cell: value for cell, (_, value) in executed.items() if cell not in ("load", "knobs-drawn")}
     assert all(isinstance(value, Drawing) for cell, value in values.items() if cell != "fenced-found")
     assert all(
         "two holders" in value.rendered("svg").decode() for value in values.values() if isinstance(value, Drawing)
