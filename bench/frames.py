@@ -26,7 +26,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.records.packed import events_table, has_events
 from bench.records.schema import EVENT_COLUMNS, RunPlan, RunState
 from bench.records.store import CampaignFolder, RunFolder, StoreError
-from bench.report.hazard_tidy import trial_rows
+from bench.report.hazard_tidy import TRIAL_COLUMNS, trial_rows
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 _MEASURED = (RunState.MEASURED, RunState.CHECKED)
@@ -105,7 +105,7 @@ def trials(hazards: str | None = None) -> pd.DataFrame:
     with the scenario's `parameter_` columns and its `measured_` ones. Without any hazard campaign: an empty table.
     """
     found = open_hazards(hazards)
-    return pd.DataFrame([] if found is None else trial_rows(found))
+    return pd.DataFrame(columns=TRIAL_COLUMNS) if found is None else pd.DataFrame(trial_rows(found))
 
 
 _NAMES = ("campaign_id", "run_id", "system", "workload", "clients")

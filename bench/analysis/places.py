@@ -115,6 +115,8 @@ def find_hazards(name: str | None = None, root: Path | None = None) -> HazardFol
     a campaign was named and is not there.
     """
     asked = _named(name) or os.environ.get(HAZARDS_VARIABLE) or HazardFolder.latest
+    if asked == NO_HAZARDS:
+        return None
     if asked == REFERENCE:
         found = reference_hazards(root)
         if found is None:

@@ -73,6 +73,9 @@ def trials_csv(hazards: HazardEvidence) -> str:
     return csv(rows, [*_TRIALS, *varying, *timed])
 
 
+TRIAL_COLUMNS = list(_TRIALS)  # of every trial; with parameters and measures there are more
+
+
 def trial_rows(hazards: HazardEvidence) -> list[Mapping[str, object]]:
     """The same as rows by column; each has the parameters and measures of its own trial only."""
     return [

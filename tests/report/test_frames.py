@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bench import frames
-from bench.analysis.places import NO_HAZARDS
+from bench.analysis.places import NO_HAZARDS, REFERENCE
 from bench.records.store import StoreError
 from tests.report import hazard_campaigns
 
@@ -74,8 +74,12 @@ def test_a_campaign_that_is_not_there_is_one_clear_message() -> None:
     for ask in (frames.runs, frames.cells, frames.percentiles, frames.histograms, frames.events):
         with pytest.raises(StoreError, match="nosuch"):
             ask("nosuch")
-    with pytest.raises(StoreError):
-        frames.trials(NO_HAZARDS)
+
+
+def test_without_hazards_there_are_no_trials_and_all_columns() -> None:
+    none = frames.trials(NO_HAZARDS)
+    assert none.empty
+    assert set(none.columns) <= set(frames.trials(REFERENCE).columns)
 
 
 def test_what_is_promised_is_documented() -> None:
