@@ -15,7 +15,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help env tables figures notebooks site test quick lab live servers browser doctor up down lint types lock clean
+.PHONY: help env tables figures notebooks site test quick thorough lab live servers browser doctor up down lint types lock clean
 
 help: ## list these targets
 	@echo "lockbench measures distributed locks on real servers. Targets:"
@@ -35,13 +35,16 @@ notebooks: $(ENVIRONMENT) ## execute every notebook on the committed measurement
 	$(BIN)/lockbench notebooks
 
 quick: lint types ## check style and types, then run the tests that need no server: a minute or two
-	$(BIN)/pytest -q -n 4 -m 'not servers and not measures' tests/unit tests/records tests/analysis tests/structure
+	$(BIN)/pytest -q -n 4 -m 'not servers and not measures and not thorough' tests/unit tests/records tests/analysis tests/structure
 
-test: servers browser lint types ## check style and types, then run all tests, on real servers too
+test: servers browser lint types ## check style and types, then run the tests, on real servers too
 	tools/tests.sh $(BIN)/pytest
 
 site: $(ENVIRONMENT) ## build the documentation as a site, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+thorough: servers browser ## run the tests that `make test` leaves out: the same in more surroundings, or for longer
+	$(BIN)/pytest -n 2 -m thorough
 
 lab: $(ENVIRONMENT) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(AS_ROOT) notebooks/

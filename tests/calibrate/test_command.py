@@ -16,6 +16,7 @@ from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in, words_of
 
 
+@pytest.mark.thorough
 @pytest.mark.servers
 @pytest.mark.timeout(300)
 def test_every_line_is_measured_and_every_miss_explained(tmp_path: Path) -> None:

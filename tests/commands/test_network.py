@@ -49,6 +49,7 @@ def test_each_run_has_the_network_that_it_asks_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.thorough
 def test_what_a_lock_sends_is_counted_at_lines_without_a_delay(tmp_path: Path) -> None:
     """Redis: a command and its answer for the acquire, and again for the release; nothing keeps its lease alive."""
     ended = lockbench(tmp_path, "run", "-s", "redis", "-w", "uncontended", "--network", "rtt=0ms", *BRIEF, within_s=150)

@@ -76,7 +76,7 @@ COMMANDS: Mapping[str, Case] = {
     "export pack": Case(["export", "pack", "-s", "redis", "--out", "out", "--campaign", "never"], 1),
     "recommend": Case(["recommend", "--purpose", "nosuch"], 1),
     "notebooks": Case(["notebooks", "nosuch"], 1),
-    "claims": Case(["claims", "--campaign", "reference", "--hazards", "none"]),
+    "claims": Case(["claims", "--campaign", "never"], 1),
     "history": Case(["history"]),
     "show": Case(["show", "nosuch", "--campaign", "reference"], 1),
     "predict": Case(["predict", "--rtt", "1ms", "--campaign", "never"], 1),

@@ -40,6 +40,7 @@ def has_lasted(page: Page, session: int) -> bool:
     return any(one["systems"][of_records().name]["outcomes"].get("acquire/acquired", 0) > 150 for one in mine)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 def test_two_sessions_of_jobs_are_kept_with_what_their_tables_said(endpoint: Endpoint, tmp_path: Path) -> None:
     system, (port,) = of_records(), free_ports(1)

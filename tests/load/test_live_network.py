@@ -21,6 +21,8 @@ from tests.load.runs import own_redis
 from tests.processes import words_of
 from tests.report.browser import browser
 
+pytestmark = pytest.mark.thorough
+
 ON_REDIS = {**FORM, "system": "redis", "beside": ""}
 
 

@@ -93,8 +93,8 @@ def test_all_tests_are_run_and_a_failure_of_any_is_told(pytests: Path, waiting: 
     )
     assert done.returncode == (measuring or waiting)
     beside, alone = re.findall(r"^pytest (.*)$", done.stdout, re.MULTILINE)
-    assert alone == "-m measures"
-    assert beside.endswith("-m not measures")
+    assert alone == "-m measures and not thorough"
+    assert beside.endswith("-m not measures and not thorough")
     assert not [folder for folder in re.findall(r"^/.*$", done.stdout, re.MULTILINE) if Path(folder).exists()]
 
 

@@ -119,6 +119,7 @@ HOSTILE: dict[str, Callable[[Path], Mapping[str, str]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_notebook_sees_our_interpreter_and_nothing_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str

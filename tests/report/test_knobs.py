@@ -7,6 +7,8 @@ from bench.analysis.places import CAMPAIGN_VARIABLE, project_root
 from bench.report.clean_kernel import OwnNotebookClient, clean_environment
 from bench.report.notebook_list import NOTEBOOKS, Notebook
 
+pytestmark = pytest.mark.thorough
+
 SKIPPED = "skip-execution"
 NEEDED = ("parameters", "load", "knobs-drawn")  # the cells whose names those with controls use
 _VIEW = "application/vnd.jupyter.widget-view+json"

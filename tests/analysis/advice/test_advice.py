@@ -69,6 +69,7 @@ def faults_of(advice: Advice, evidence: Evidence, known_runs: frozenset[str]) ->
             yield f"{one.system}: no such runs {sorted(unknown)[:3]}"
 
 
+@pytest.mark.thorough
 def test_every_path_ends_with_evidence_or_an_honest_no(evidence: Evidence, known_runs: frozenset[str]) -> None:
     fitting = nothing = 0
     for situation in situations():
