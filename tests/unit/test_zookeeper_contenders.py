@@ -76,7 +76,12 @@ def _contenders(kazoo: Kazoo) -> Contenders:
         return value
 
     session = SimpleNamespace(
-        kazoo=kazoo, answer=answer, ask=lambda send, *_: answer(send()), timeout_ms=SESSION_MS, id=31
+        kazoo=kazoo,
+        answer=answer,
+        ask=lambda send, *_: answer(send()),
+        timeout_ms=SESSION_MS,
+        id=31,
+        bound_of_a_call=lambda: lambda: False,
     )
     return Contenders(cast(Session, session), kazoo.moved)
 
