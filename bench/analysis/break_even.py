@@ -17,18 +17,12 @@ PLAUSIBLE_WRITE_MS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class BreakEven:
-    """What a round trip may add, in ms, for the claim's range to contain the median. `high_ms` may be infinite."""
+class Reach:
+    """The round trips, in ms, for which a claimed range contains the median; below 0 there is none. Between servers a
+    round trip takes as long as between them and the client: a page that names a network names one."""
 
     low_ms: float
-    high_ms: float
-    network_explains: bool  # a round trip within one region is enough to reach the claimed range
-    disk_explains: bool  # with the longest such round trips, a slower disk is
-
-    @property
-    def always(self) -> bool:
-        """Does the claim hold over every network within one region?"""
-        return self.low_ms <= 0.0 and self.high_ms >= PLAUSIBLE_ROUND_TRIP_MS
+    high_ms: float  # may be infinite
 
     @property
     def words(self) -> str:
@@ -38,6 +32,19 @@ class BreakEven:
         if self.high_ms == float("inf"):
             return f"{_ms(self.low_ms)} ms and more"
         return f"{_ms(self.low_ms)}\u2013{_ms(self.high_ms)} ms"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven(Reach):
+    """What a round trip may add to loopback's own for the claim's range to contain the median."""
+
+    network_explains: bool  # a round trip within one region is enough to reach the claimed range
+    disk_explains: bool  # with the longest such round trips, a slower disk is
+
+    @property
+    def always(self) -> bool:
+        """Does the claim hold over every network within one region?"""
+        return self.low_ms <= 0.0 and self.high_ms >= PLAUSIBLE_ROUND_TRIP_MS
 
 
 def break_even(cell: Cell, low_us: float, high_us: float, median_us: float | None = None) -> BreakEven | None:

@@ -40,6 +40,11 @@ class Claim:
     def has_range(self) -> bool:
         return self.low is not None or self.high is not None
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The same as numbers: from 0 where it is open below, to infinity where it is open above."""
+        return self.low or 0.0, float("inf") if self.high is None else self.high
+
 
 @dataclass(frozen=True, slots=True)
 class SeedCell:

@@ -38,5 +38,5 @@ def exclude_each_other(one: Claim, other: Claim) -> bool:
 
 def _ends(claim: Claim) -> tuple[float, float]:
     scale = US_PER.get(claim.unit, 1.0)  # times in one unit; other figures of one metric have one already
-    low = 0.0 if claim.low is None else claim.low * scale
-    return low, float("inf") if claim.high is None else claim.high * scale
+    low, high = claim.ends
+    return low * scale, high * scale

@@ -114,12 +114,16 @@ class Evidence:
     @property
     def about_waiting(self) -> "Evidence":
         """The campaigns about waiting, where these were measured apart; else itself."""
-        return self.contention or self
+        return self.about(CONTENTION)
 
     @property
     def about_networks(self) -> "Evidence":
         """The campaigns over networks, where these were measured apart; else itself."""
-        return self.apart.get(NETWORK, self)
+        return self.about(NETWORK)
+
+    def about(self, topic: str) -> "Evidence":
+        """What was measured apart about a topic (`places.APART`); where nothing was, itself."""
+        return self.apart.get(topic, self)
 
     def of_waiting(self, contended: Cell, single: Cell | None = None) -> tuple[Cell, Cell | None]:
         """The cell that says what it costs to wait where these clients meet, and the one of a single client beside it.

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.analysis.break_even import BreakEven
+from bench.analysis.break_even import Reach
 from bench.analysis.cells import Value
 from bench.analysis.claims import Claim
-from bench.analysis.network.reach import Reach
 
 EMULATED = "an emulator: its speed says nothing about the real service"
 
@@ -40,4 +39,4 @@ class Judgement:
     found: str = ""  # of a hazard: what was counted or timed, in words; "" for a latency or a throughput
     at_most: bool = False  # the measured latencies are upper bounds
     # Of a latency: the round trips for which the claim holds, measured over networks or assumed over loopback.
-    break_even: BreakEven | Reach | None = None
+    break_even: Reach | None = None

@@ -28,11 +28,6 @@ def open_hazards(hazards: str | None = None) -> HazardEvidence | None:
     return None if folder is None else _hazards(folder)
 
 
-def about(evidence: Evidence, place: str) -> Evidence:
-    """What was measured apart about a topic (`places.APART`); where nothing was, the campaign itself."""
-    return evidence.apart.get(place, evidence)
-
-
 def _hazards(folder: HazardFolder) -> HazardEvidence:
     return _committed_hazards(folder.path) if is_committed(folder.path) else HazardEvidence.load(folder)
 

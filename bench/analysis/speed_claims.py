@@ -56,7 +56,7 @@ def _one_machine(cell: Cell) -> bool:
 
 def latency_finding(claim: Claim, cell: Cell) -> Finding:
     """Of an uncontended cell with runs that count."""
-    low_us, high_us = (end * US_PER[claim.unit] for end in _ends(claim))
+    low_us, high_us = claimed_us(claim)
     p50 = cell.value(LATENCY[0])
     if isinstance(p50, Absent):
         return Finding(Verdict.NOT_TESTABLE, f"p50: {p50.reason}")
@@ -78,7 +78,7 @@ def _over_loopback(claim: Claim, cell: Cell, where: Relation, bounds: tuple[floa
     """A network would add to what was measured: for which round trips would the claim hold? Of the median, and
     decided only where both ends of its interval say the same."""
     faster = metric(LATENCY[0]).less_than_claimed
-    low_us, high_us = (end * US_PER[claim.unit] for end in _ends(claim))
+    low_us, high_us = claimed_us(claim)
     reach = break_even(cell, low_us, high_us)
     ends = [found for bound in bounds if (found := break_even(cell, low_us, high_us, bound)) is not None]
     if reach is None:
@@ -116,7 +116,7 @@ def _with_p99(claim: Claim, cell: Cell, median: Relation) -> Finding:
     bounds = _latency_bounds(cell, LATENCY[1])
     if bounds is None:
         return Finding(Verdict.CANNOT_SAY, _ONE_RUN)
-    low_us, high_us = (end * US_PER[claim.unit] for end in _ends(claim))
+    low_us, high_us = claimed_us(claim)
     where = relation(*bounds, low_us, high_us)
     if not where.decided:
         undecided = _undecided(claim, cell, LATENCY[1], where)
@@ -150,7 +150,7 @@ def throughput_finding(claim: Claim, cell: Cell) -> Finding:
         return Finding(Verdict.CANNOT_SAY, _ONE_RUN)
     low, high = bounds[0], float("inf") if cell.bounds else bounds[1]
     readings = {
-        count: relation(operations * low, operations * high, *_ends(claim))
+        count: relation(operations * low, operations * high, *claim.ends)
         for count, operations in (("one", 1.0), ("two", 2.0))
     }
     found = set(readings.values())
@@ -204,7 +204,7 @@ def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: 
     interval = " to ".join(
         f"{bound * scale:,.3g}" if bound * scale < 1_000 else f"{bound * scale:,.0f}" for bound in bounds
     )
-    low, high = _ends(claim)
+    low, high = claim.ends
     ends = {Relation.LOW_END: [low], Relation.HIGH_END: [high], Relation.BOTH_ENDS: [low, high]}[where]
     edges = " and ".join(f"{end:,g}" for end in ends)
     needed = [units_needed(groups, end / scale) for end in ends]
@@ -214,5 +214,7 @@ def _contains(claim: Claim, cell: Cell, name: str, where: Relation, operations: 
     return f"the interval {interval} {claim.unit} contains {edges}{enough}"
 
 
-def _ends(claim: Claim) -> tuple[float, float]:
-    return claim.low or 0.0, float("inf") if claim.high is None else claim.high
+def claimed_us(claim: Claim) -> tuple[float, float]:
+    """The ends of a claimed time, in µs."""
+    low, high = claim.ends
+    return low * US_PER[claim.unit], high * US_PER[claim.unit]

@@ -4,6 +4,7 @@ from typing import Any
 
 import typer
 
+from bench.commands.report_options import CAMPAIGN
 from bench.commands.terminal import OUT, print_json, steps
 from bench.errors import LockbenchError
 
@@ -15,9 +16,7 @@ def register(app: typer.Typer) -> None:
 
 def claims(
     by: str = typer.Option("page", "--by", help="How they are grouped: by `page` or by `system`."),
-    campaign: str | None = typer.Option(
-        None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
-    ),
+    campaign: str | None = CAMPAIGN,
     hazards: str | None = typer.Option(
         None, "--hazards", help="A hazard campaign under data/runs, a folder, or `reference`. Default: that beside it."
     ),

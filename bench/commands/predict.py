@@ -4,20 +4,20 @@ What computes is imported when it is needed, and of a campaign only the runs tha
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from bench.analysis.places import find_networks, hazards_beside
+from bench.commands.documents import print_document, refuse_both
 from bench.commands.durations import duration_option
-from bench.commands.terminal import OUT, steps
+from bench.commands.terminal import steps
 from bench.errors import LockbenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bench.analysis.network.samples import Sampled
-    from bench.report.model import Document
 
 _RTT_MS = (0.0, 1_000.0)
 _FSYNC_MS = (0.0, 1_000.0)
@@ -68,7 +68,7 @@ def predict(
     Examples: lockbench predict --rtt 0.8ms; lockbench predict --rtt 0.8ms --peer-rtt 1.2ms --fsync 0.9ms;
     lockbench predict --rtt 0.5ms --clients 8 --hold 5ms -s redis -s etcd
     """
-    _refuse_both(markdown, csv)
+    refuse_both(markdown, csv)
     rtt_ms, peer_ms, fsync_ms = _network(rtt, peer_rtt, fsync)
     hold_ms = duration_option("--hold", hold, "ms", *_HOLD_MS)
     if hold_ms and clients == 1:
@@ -83,7 +83,7 @@ def predict(
         found = read(find_networks(campaign), clients, hold_ms)
         _require_measured(systems, found.systems)
         prediction = carry(found, asked, systems)
-    _print(prediction_document(prediction), prediction_rows(prediction), markdown=markdown, csv=csv)
+    print_document(prediction_document(prediction), prediction_rows(prediction), markdown=markdown, csv=csv)
 
 
 def ttl(
@@ -106,7 +106,7 @@ def ttl(
 
     Example: lockbench ttl --pauses pauses.json --rtt 0.8ms --lost 1e-4
     """
-    _refuse_both(markdown, csv)
+    refuse_both(markdown, csv)
     rtt_ms, peer_ms, fsync_ms = _network(rtt, peer_rtt, fsync)
     if not 0.0 < lost < 0.5:
         raise LockbenchError(f"--lost: {lost:g} is no share of renewals between 0 and 0.5, such as 1e-4")
@@ -131,7 +131,7 @@ def ttl(
             chosen, network, here, late if isinstance(late, Late) else None, crashes(lab) if lab is not None else {}
         )
     document = ttl_document(lines, network, lateness, late, ", ".join(found.campaign_ids))
-    _print(document, ttl_rows(lines, late, network), markdown=markdown, csv=csv)
+    print_document(document, ttl_rows(lines, late, network), markdown=markdown, csv=csv)
 
 
 def _network(rtt: str, peer_rtt: str | None, fsync: str | None) -> tuple[float, float | None, float | None]:
@@ -151,23 +151,3 @@ def _require_measured(asked: "Sequence[str]", there: "Sequence[Sampled]") -> Non
     measured = [one.system for one in there]
     if missing := [name for name in asked if name not in measured]:
         raise LockbenchError(f"{', '.join(missing)}: not measured over networks; there is {', '.join(measured)}")
-
-
-def _refuse_both(markdown: bool, csv: bool) -> None:
-    if markdown and csv:
-        raise LockbenchError("--markdown and --csv exclude each other: choose one")
-
-
-def _print(document: "Document", rows: "Sequence[Mapping[str, Any]]", *, markdown: bool, csv: bool) -> None:
-    if csv:
-        from bench.report.writers.csv import csv as csv_text
-
-        typer.echo(csv_text(rows), nl=False)
-    elif markdown:
-        from bench.report.writers.markdown import markdown as markdown_text
-
-        typer.echo(markdown_text(document, generated=""), nl=False)
-    else:
-        from bench.report.writers.terminal import terminal
-
-        OUT.print(terminal(document.blocks), highlight=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from bench.analysis.places import FIGURES, REFERENCE, find_campaign, project_root
+from bench.commands.documents import print_document, refuse_both
 from bench.commands.report_options import CAMPAIGN, HAZARDS, WITHOUT_HAZARDS, hazards_asked, no_backend_of_others
 from bench.commands.terminal import OUT, steps
 from bench.errors import LockbenchError
@@ -125,17 +126,13 @@ def compare(
     Examples: lockbench compare reference latest; lockbench compare monday tuesday --markdown > compared.md;
     lockbench compare history/0.1.0 reference
     """
-    if markdown and csv:
-        raise LockbenchError("--markdown and --csv exclude each other: choose one")
+    refuse_both(markdown, csv)
     with steps("reading the runs"):
         from bench.analysis.comparing import compare as put_together
         from bench.analysis.evidence import Evidence
         from bench.analysis.history import evidence_of, find_entry, verdict_changes, verdicts_of
         from bench.analysis.opened import open_campaign
         from bench.report.documents.compare import compare_document, compare_rows
-        from bench.report.writers.csv import csv as csv_text
-        from bench.report.writers.markdown import markdown as markdown_text
-        from bench.report.writers.terminal import terminal
 
         entries = [find_entry(name) for name in (a, b)]
         # Verdicts rest on hazards too; reading those takes seconds, and only an entry has verdicts to compare with.
@@ -155,11 +152,5 @@ def compare(
             changed = verdict_changes(*judged)
     if not found.lines:
         raise LockbenchError(f"{a} and {b} have no cell in common: nothing can be compared")
-    if csv:
-        typer.echo(csv_text(compare_rows(found)), nl=False)
-        return
     document = compare_document(found, one, other, changed)
-    if markdown:
-        typer.echo(markdown_text(document, generated=""), nl=False)
-        return
-    OUT.print(terminal(document.blocks), highlight=False)
+    print_document(document, compare_rows(found), markdown=markdown, csv=csv)

@@ -5,6 +5,7 @@ import os
 import typer
 
 from bench.analysis.places import HAZARDS_VARIABLE, find_campaign, hazards_beside
+from bench.commands.report_options import CAMPAIGN
 from bench.commands.terminal import OUT, print_json, steps
 from bench.records.store import HazardFolder
 
@@ -19,9 +20,7 @@ def show(
     workload: str | None = typer.Argument(
         None, help="A workload of that system, or a hazard scenario: shows all of its runs."
     ),
-    campaign: str | None = typer.Option(
-        None, "--campaign", "-c", help="A campaign under data/runs, a folder, or `reference`. Default: the latest."
-    ),
+    campaign: str | None = CAMPAIGN,
     hazards: str | None = typer.Option(
         None, "--hazards", help="A hazard campaign to look in. Default: the latest, or of a named campaign its own."
     ),

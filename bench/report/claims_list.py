@@ -16,7 +16,6 @@ from bench.systems.registry import SYSTEMS
 
 BY_PAGE, BY_SYSTEM = "page", "system"
 _EMULATED = "on an emulator of the API"
-_LOOKS = {Verdict.HOLDS: Look.HOLDS, Verdict.FAILS: Look.FAILS, Verdict.CONDITION: Look.CONDITION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def _judged(row: VerdictRow, claim: Claim) -> ClaimLine:
         row.runs,
         _sentence(row, claim),
         True,
-        Look.FAVOURABLE if row.favourable else _LOOKS.get(row.verdict, Look.UNDECIDED),
+        row.look,
     )
 
 

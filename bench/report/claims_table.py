@@ -14,9 +14,18 @@ from bench.analysis.metrics import metric
 from bench.analysis.verdicts import Judgement, Verdict
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING, RANGE
+from bench.report.model import Look
 
 # What refutes a claim and speaks for the system: over loopback most failures are claims about a network.
 _BETTER = (metric("acquire_us_p50").less_than_claimed, metric("throughput_pairs_per_s").more_than_claimed)
+_LOOKS = {
+    Verdict.HOLDS: Look.HOLDS,
+    Verdict.FAILS: Look.FAILS,
+    Verdict.CONDITION: Look.CONDITION,
+    Verdict.CANNOT_SAY: Look.UNDECIDED,
+    Verdict.NOT_TESTABLE: Look.UNDECIDED,
+    Verdict.NOT_MEASURED: Look.UNDECIDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,11 @@ class VerdictRow:
     why: str
     evidence: str
     runs: tuple[str, ...]  # the same as ids
+
+    @property
+    def look(self) -> Look:
+        """How a page shows its verdict."""
+        return Look.FAVOURABLE if self.favourable else _LOOKS[self.verdict]
 
 
 def verdict_rows(evidence: Evidence) -> tuple[VerdictRow, ...]:

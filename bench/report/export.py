@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.places import NETWORK
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.documents.claims import claims_document
 from bench.report.documents.comparison import comparison_document
@@ -93,7 +92,7 @@ def _tables(
         "curves.csv": (curves_csv(evidence), measured),
         "runs.csv": (runs_csv(evidence), measured),
     }
-    over_networks = evidence.apart.get(NETWORK, evidence)
+    over_networks = evidence.about_networks
     for name, text in (
         ("round_trips.csv", round_trips_csv(over_networks)),
         ("cost_model.csv", left_out_csv(over_networks)),

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 from bench.load.child import locust_running
 from bench.load.live import live_command
 from bench.servers.running.ports import free_ports
+from tests.report.browser import Browser
 
 FORM = {"user_count": "2", "spawn_rate": "2", "host": "", "workload": "uncontended", "warmup_s": "0.2"}
 # As a person who types: React hears of a value only by the element's own setter and an event.
@@ -24,6 +25,20 @@ Object.getOwnPropertyDescriptor(kind.prototype, 'value').set.call(field, '%s');
 for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }));
 """
 Stats = Mapping[str, Any]
+
+
+def fill_in(window: Browser, fields: Mapping[str, str], mistakes: int) -> None:
+    """Fill in Locust's form in a browser, send it, and wait until so many of its fields are refused."""
+    for name, value in fields.items():
+        window.run(FILL % (name, value))
+    window.run("document.querySelector('form button[type=submit]').click()")
+    window.wait_for(f"document.querySelectorAll('.lockbench-mistake').length == {mistakes}")
+
+
+def told_beside(window: Browser, field: str) -> str:
+    """What stands beside a field of that form."""
+    holder = f"document.getElementsByName('{field}')[0].closest('.MuiFormControl-root')"
+    return str(window.run(f"return {holder}.nextSibling.textContent"))
 
 
 class Page:

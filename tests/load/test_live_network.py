@@ -16,7 +16,7 @@ from bench.load.live import live_running
 from bench.servers.running.ports import free_ports
 from bench.systems.registry import system
 from tests.campaign.live.test_network import Serving
-from tests.load.pages import FILL, FORM, Page, opened
+from tests.load.pages import FORM, Page, fill_in, opened, told_beside
 from tests.load.runs import own_redis
 from tests.processes import words_of
 from tests.report.browser import browser
@@ -63,12 +63,8 @@ def test_it_is_refused_beside_the_field(served: Page, tmp_path: Path) -> None:
     with browser(tmp_path) as window:
         window.open(served.address)
         window.wait_for("document.querySelector('[name=network]')")
-        for name, value in {"userCount": "2", "spawnRate": "2", "network": "zome"}.items():
-            window.run(FILL % (name, value))
-        window.run("document.querySelector('form button[type=submit]').click()")
-        window.wait_for("document.querySelectorAll('.lockbench-mistake').length == 1")
-        beside = "document.getElementsByName('network')[0].closest('.MuiFormControl-root').nextSibling.textContent"
-        assert "'zome' is no network" in window.run(f"return {beside}")
+        fill_in(window, {"userCount": "2", "spawnRate": "2", "network": "zome"}, mistakes=1)
+        assert "'zome' is no network" in told_beside(window, "network")
 
 
 def test_the_load_goes_over_the_lines_and_the_next_test_goes_directly(served: Page) -> None:

@@ -13,7 +13,7 @@ import pytest
 from bench.campaign.live.session import attend
 from bench.load.live import live_running
 from bench.servers.running.ports import free_ports
-from tests.load.pages import FILL, FORM, Page, opened
+from tests.load.pages import FORM, Page, fill_in, opened, told_beside
 from tests.report.browser import browser
 
 CONTENDED = {**FORM, "system": "memory", "beside": "", "workload": "contended", "user_count": "4", "hold_ms": "2"}
@@ -175,15 +175,9 @@ def test_what_is_refused_is_told_beside_its_field(tmp_path: Path) -> None:
     with live() as page, browser(tmp_path) as window:  # a page without a test yet: it shows its form
         window.open(page.address)
         window.wait_for("document.querySelector('[name=holdMs]')")
-        for name, value in {"holdMs": "-3", "ttlMs": "x", "userCount": "0"}.items():
-            window.run(FILL % (name, value))
-        window.run("document.querySelector('form button[type=submit]').click()")
-        window.wait_for("document.querySelectorAll('.lockbench-mistake').length == 3")
-        beside = "document.getElementsByName('holdMs')[0].closest('.MuiFormControl-root').nextSibling.textContent"
-        assert "-3" in window.run(f"return {beside}")
-        window.run(FILL % ("holdMs", "1"))
-        window.run("document.querySelector('form button[type=submit]').click()")
-        window.wait_for("document.querySelectorAll('.lockbench-mistake').length == 2")
+        fill_in(window, {"holdMs": "-3", "ttlMs": "x", "userCount": "0"}, mistakes=3)
+        assert "-3" in told_beside(window, "holdMs")
+        fill_in(window, {"holdMs": "1"}, mistakes=2)
 
 
 def test_a_lost_worker_is_told() -> None:

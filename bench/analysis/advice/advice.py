@@ -63,7 +63,7 @@ def advise(evidence: Evidence, situation: Situation, table: Rules | None = None)
     return Advice(
         situation=situation,
         need=need,
-        crossings=crossings(way_lines(_of_jobs(evidence).cells)) if any(one.crossing for one in need) else (),
+        crossings=crossings(way_lines(evidence.about(JOBS).cells)) if any(one.crossing for one in need) else (),
         steps=steps,
         rank=order,
         to_do=_to_do(evidence, situation, table, (*ranked, *excluded)),
@@ -93,11 +93,6 @@ def _found(name: str, looked: Looked) -> Finding:
 
 def _nothing_yet(_: Evidence) -> dict[object, Finding]:
     return {}
-
-
-def _of_jobs(evidence: Evidence) -> Evidence:
-    """What was measured of whole jobs lies apart, or in the campaign itself."""
-    return evidence.apart.get(JOBS, evidence)
 
 
 def _candidate(evidence: Evidence, situation: Situation, system: str, steps: tuple[Step, ...]) -> Candidate:

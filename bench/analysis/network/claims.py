@@ -14,12 +14,13 @@ So no claim fails for want of a network, and what this machine's loopback lacks 
 
 from enum import Enum, auto
 
+from bench.analysis.break_even import Reach
 from bench.analysis.claims import Claim
 from bench.analysis.judgement import EMULATED, Judgement, Verdict
 from bench.analysis.metrics import metric
 from bench.analysis.network.cost_model import CostModel
-from bench.analysis.network.reach import Reach, Setting, all_trips, fixed_us, reach, setting_of, tail_us
-from bench.analysis.speed_claims import US_PER
+from bench.analysis.network.reach import Setting, all_trips, fixed_us, reach, setting_of, tail_us
+from bench.analysis.speed_claims import US_PER, claimed_us
 
 _P50 = metric("acquire_us_p50")
 
@@ -36,7 +37,7 @@ def judge_over_networks(claim: Claim, model: CostModel) -> Judgement | None:
     trips = all_trips(model)
     if not trips:
         return None
-    ends_us = (claim.low or 0.0) * US_PER[claim.unit], _high(claim) * US_PER[claim.unit]
+    ends_us = claimed_us(claim)
     value_us, low_us, high_us = fixed_us(model)
     found, setting = reach(ends_us, value_us, trips), setting_of(claim)
     cases = {_case(reach(ends_us, one, trips), setting) for one in (low_us, high_us)}
@@ -102,7 +103,3 @@ def _words(value_us: float, trips: float, *, at_most: bool) -> str:
     count = f"{trips:.0f}" if trips == round(trips) else f"{trips:.2f}"
     most = "\u2264\u00a0" if at_most else ""
     return f"{most}{value_us / US_PER['ms']:.2g}\u00a0ms + {count}\u00a0×\u00a0RTT"
-
-
-def _high(claim: Claim) -> float:
-    return float("inf") if claim.high is None else claim.high

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from bench.analysis.intervals import Estimate, Method, median_bounds, one_more_run
 from bench.analysis.network.samples import Sample, Sampled
 from bench.analysis.network.slopes import AGREES_WITHIN, OPERATIONS, Slope, theil_sen
+from bench.records.schema import Environment
 
 NEAREST = 3  # networks whose runs are carried: with two runs each, as many as an interval needs
 _ALIKE_BELOW_US = 100.0  # round trips shorter than that are all nearly none
@@ -122,6 +123,11 @@ class CostModel:
         """Those over the nearest networks: in the ratio of the round trips, since that is how networks differ."""
         settings = sorted(_by_setting(samples).values(), key=lambda one: _distance(one, network))
         return [sample for one in settings[:NEAREST] for sample in one]
+
+
+def loopback_of(machine: Environment) -> Network:
+    """What there is where nothing was put between: loopback on both sides, and the machine's disk."""
+    return Network(machine.loopback_rtt_us_p50, machine.loopback_rtt_us_p50, machine.fdatasync_us_p50)
 
 
 def network_of(sample: Sample) -> Network:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from bench.analysis import names
 from bench.analysis.cells import NOT_MEASURED, Absent, Value
-from bench.analysis.network.cost_model import CostModel, Network, Predicted, cost_model
+from bench.analysis.network.cost_model import CostModel, Network, Predicted, cost_model, loopback_of
 from bench.analysis.network.hand_off import HandOff, fair_wait_us
 from bench.analysis.network.left_out import LeftOut, left_out
 from bench.analysis.network.reading import Read
@@ -72,8 +72,7 @@ def predict(read: Read, asked: Asked, systems: Sequence[str] = ()) -> Prediction
 
 def networks(read: Read, asked: Asked) -> tuple[Network, Network]:
     """The reader's, and that of the machine that measured."""
-    machine = read.environment
-    here = Network(machine.loopback_rtt_us_p50, machine.loopback_rtt_us_p50, machine.fdatasync_us_p50)
+    here = loopback_of(read.environment)
     return Network(
         asked.rtt_us,
         asked.rtt_us if asked.peer_rtt_us is None else asked.peer_rtt_us,

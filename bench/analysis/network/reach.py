@@ -3,27 +3,10 @@
 import statistics
 from dataclasses import dataclass
 
+from bench.analysis.break_even import Reach
 from bench.analysis.claims import Claim
 from bench.analysis.network.cost_model import CostModel
 from bench.records.network import PRESETS
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """The round trips, in ms, for which a claimed range contains the median; below 0 there is none. Between servers a
-    round trip takes as long as between them and the client: a page that names a network names one."""
-
-    low_ms: float
-    high_ms: float  # may be infinite
-
-    @property
-    def words(self) -> str:
-        """For a sentence: 0.48-1.98 ms, up to 0.98 ms, 0.97 ms and more."""
-        if self.low_ms <= 0.0:
-            return f"up to {_ms(self.high_ms)} ms"
-        if self.high_ms == float("inf"):
-            return f"{_ms(self.low_ms)} ms and more"
-        return f"{_ms(self.low_ms)}\u2013{_ms(self.high_ms)} ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +64,3 @@ def tail_us(model: CostModel) -> float | None:
 
 def _writes_us(model: CostModel) -> float:
     return model.durable_writes * statistics.median([sample.fdatasync_us for sample in model.samples])
-
-
-def _ms(value_ms: float) -> str:
-    return f"{value_ms:.2f}" if value_ms < 10.0 else f"{value_ms:.1f}"

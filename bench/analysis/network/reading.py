@@ -1,11 +1,9 @@
 """The runs that a prediction needs, and no others: a whole report takes many seconds to read, this less than one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from bench.analysis.joining import typical
-from bench.analysis.network.cost_model import Network
+from bench.analysis.network.cost_model import loopback_of
 from bench.analysis.network.hand_off import HandOff, hand_offs, nearest_plans
 from bench.analysis.network.samples import Sampled, sampled
 from bench.analysis.places import CONTENTION, NETWORK, members
@@ -60,12 +58,5 @@ def _hand_offs(folder: CampaignFolder, clients: int, hold_ms: float) -> dict[str
         (plan.campaign_id, plan.run_id)
         for plan in nearest_plans((plan for one in folders for plan in one.campaign.runs), clients, hold_ms)
     }
-    among: Callable[[RunPlan], bool] = partial(_is_among, wanted)
-    rows = [row for one in folders for row in run_rows(one, among)]
-    machine = typical([one.environment for one in folders])
-    loopback = Network(machine.loopback_rtt_us_p50, machine.loopback_rtt_us_p50, machine.fdatasync_us_p50)
-    return hand_offs(rows, loopback)
-
-
-def _is_among(wanted: set[tuple[str, str]], plan: RunPlan) -> bool:
-    return (plan.campaign_id, plan.run_id) in wanted
+    rows = [row for one in folders for row in run_rows(one, lambda plan: (plan.campaign_id, plan.run_id) in wanted)]
+    return hand_offs(rows, loopback_of(typical([one.environment for one in folders])))

@@ -5,13 +5,9 @@ from dataclasses import dataclass, field
 
 from bench.analysis.floor import CriticalPath, declared_path
 from bench.analysis.names import EMULATOR_TAG
-from bench.analysis.network.slopes import OPERATIONS, is_alone
+from bench.analysis.network.slopes import OPERATIONS, alike_but, is_alone
 from bench.analysis.runs import CLIENTS, RunRow
 from bench.records.schema import Environment
-from bench.records.workload import Workload
-
-# Names of networks, and how long: everything else must be alike.
-_ALIKE_WITHOUT = {"network", "peer_network", "label", "warmup_s", "measure_s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,8 @@ def sampled(
     groups: dict[tuple[object, ...], list[RunRow]] = {}
     for row in rows:
         if is_alone(row) and (row.network is not None or row.peer_network is not None):
-            groups.setdefault((row.system, row.setting, _rest(row.workload)), []).append(row)
+            key = (row.system, row.setting, alike_but(row.workload, "network", "peer_network"))
+            groups.setdefault(key, []).append(row)
     largest: dict[str, list[RunRow]] = {}
     for runs in groups.values():
         if len(runs) > len(largest.get(runs[0].system, ())):
@@ -96,7 +93,3 @@ def _sample(run: RunRow, environment: Environment) -> Sample:
 def _quantiles(run: RunRow, quantile: str) -> Mapping[str, float]:
     found = {operation: run.metrics.get(f"{operation}_us_{quantile}") for operation in OPERATIONS}
     return {operation: value for operation, value in found.items() if value is not None}
-
-
-def _rest(workload: Workload) -> str:
-    return repr(workload.model_dump(exclude=_ALIKE_WITHOUT))

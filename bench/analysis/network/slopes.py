@@ -79,7 +79,7 @@ def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
     for row in rows:
         for between, network in _BETWEEN.items():
             if is_alone(row) and network.of(row) is not None:
-                key = (between, row.system, row.setting, _rest(row.workload, network.asked))
+                key = (between, row.system, row.setting, alike_but(row.workload, network.asked))
                 groups.setdefault(key, []).append(row)
     found = []
     for (between, system, *_), runs in groups.items():
@@ -124,8 +124,9 @@ def is_alone(row: RunRow) -> bool:
     return not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
 
 
-def _rest(workload: Workload, network: str) -> str:
-    return repr(workload.model_dump(exclude={*_ALIKE_WITHOUT, network}))
+def alike_but(workload: Workload, *networks: str) -> str:
+    """What runs have in common that differ in these networks alone, and in how long they are."""
+    return repr(workload.model_dump(exclude={*_ALIKE_WITHOUT, *networks}))
 
 
 def _pairs(runs: Iterable[RunRow], operation: str, between: _Between) -> Sequence[tuple[RunRow, tuple[float, float]]]:

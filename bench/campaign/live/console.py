@@ -14,6 +14,7 @@ import psutil
 
 from bench.analysis.contention.live import double_holds, hand_overs, latencies
 from bench.analysis.holds import Holds, Refused, RunEvents
+from bench.campaign.live.received import SILENT_NS
 from bench.load.recorder import count_rows
 from bench.load.rows import CODES, Rows, as_rows, column
 from bench.load.shown import FAILURES
@@ -25,7 +26,6 @@ REACH_SECONDS = 60  # how far back a hold is looked for that another one overlap
 ROWS_AT_MOST = 200_000  # of one system, beside the newest second's: the busiest are looked back at for a shorter time
 _NS = 1_000_000_000
 _INSTANTS = ("intended_ns", "started_ns", "acquired_ns", "released_ns", "freed_ns")
-_SILENT_NS = 3_000_000_000  # load processes report every second
 _RATE_OF_S = 0.5  # and more tell a rate
 _BUSY_GENERATOR, _BUSY_MACHINE = 0.7, 0.9  # of a processor, and of all
 
@@ -144,7 +144,7 @@ class Console:
         """Processes that are not lost, with what they told last: of one that is lost that is no longer so."""
         newest_ns = max(self._heard_ns.values(), default=0)
         return {
-            node: report for node, report in self._processes.items() if newest_ns - self._heard_ns[node] < _SILENT_NS
+            node: report for node, report in self._processes.items() if newest_ns - self._heard_ns[node] < SILENT_NS
         }
 
     def _generator_share(self) -> float:

@@ -20,7 +20,7 @@ from bench.records.live_seconds import HEAD, lines_of
 from bench.servers.process import clock_id
 
 ROWS_AT_MOST = 4_000_000  # of all systems, 320 MB: what is kept is checked in memory
-_SILENT_NS = 3_000_000_000  # load processes report every second
+SILENT_NS = 3_000_000_000  # and longer: a load process is lost. They report every second
 _NEVER_NS = (1 << 63) - 1
 
 
@@ -71,7 +71,7 @@ class Received:
             now = Counter[str]()
             for one in self._last.values():
                 # Who is silent is lost, and its clients may be others' by now.
-                if second["at_ns"] - one["at_ns"] < _SILENT_NS:
+                if second["at_ns"] - one["at_ns"] < SILENT_NS:
                     now.update(one["clients"])
             self.clients_most |= now
             if not self.missing:

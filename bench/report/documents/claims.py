@@ -4,19 +4,9 @@ from collections.abc import Sequence
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
-from bench.analysis.verdicts import Verdict
 from bench.report.claims_table import VerdictRow, tally, untested, verdict_rows
-from bench.report.model import Block, Column, Document, Fit, Look, Paragraph, Table, Text
+from bench.report.model import Block, Column, Document, Fit, Paragraph, Table, Text
 from bench.report.topics import apart
-
-_LOOKS = {
-    Verdict.HOLDS: Look.HOLDS,
-    Verdict.FAILS: Look.FAILS,
-    Verdict.CONDITION: Look.CONDITION,
-    Verdict.CANNOT_SAY: Look.UNDECIDED,
-    Verdict.NOT_TESTABLE: Look.UNDECIDED,
-    Verdict.NOT_MEASURED: Look.UNDECIDED,
-}
 
 
 def claims_document(evidence: Evidence) -> Document:
@@ -66,11 +56,7 @@ _COLUMNS: Sequence[Column[VerdictRow]] = (
     Column("System", lambda row: row.system, fit=Fit(width=19)),
     Column("Claimed", lambda row: row.claimed, fit=Fit(width=14)),
     Column("Measured", lambda row: Text(row.measured, runs=row.runs), strong=False, fit=Fit(width=16)),
-    Column("Verdict", lambda row: Text(row.shown, look=_look(row), runs=row.runs), fit=Fit(width=14)),
+    Column("Verdict", lambda row: Text(row.shown, look=row.look, runs=row.runs), fit=Fit(width=14)),
     Column(_WHY, lambda row: row.why, fit=Fit(width=26)),
     Column("Runs", lambda row: row.evidence, small=True),
 )
-
-
-def _look(row: VerdictRow) -> Look:
-    return Look.FAVOURABLE if row.favourable else _LOOKS[row.verdict]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis import names
 from bench.analysis.cells import Absent, Value
+from bench.analysis.network.cost_model import Network
 from bench.analysis.network.left_out import LeftOut
 from bench.analysis.network.prediction import Line, Prediction
 from bench.report import formats, left_out_table
@@ -11,7 +12,6 @@ from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.model import Block, Bullets, Column, Document, FactList, Fit, Heading, Table, Text
 
 TITLE = "On your network"
-_EMULATOR = ("emulator",)
 
 
 def prediction_document(found: Prediction) -> Document:
@@ -35,10 +35,29 @@ def prediction_rows(found: Prediction) -> list[Mapping[str, object]]:
     return [_flat(found, line) for line in found.lines]
 
 
+def round_trip_fact(network: Network) -> tuple[str, str]:
+    """The reader's round trips, as asked for."""
+    between, among = three_digits_ms(network.rtt_us), three_digits_ms(network.peer_rtt_us)
+    return "Round trip", f"{between} between client and servers, {among} between servers"
+
+
+def system_text(system: str, *, emulator: bool) -> Text:
+    """The title of a system in a first column."""
+    return Text(names.title(system), measured=None, tags=("emulator",) if emulator else ())
+
+
+def three_digits_ms(value_us: float) -> str:
+    """A time in ms, with its unit."""
+    return f"{value_us / 1_000.0:.3g}{NO_BREAK}ms"
+
+
 def _facts(found: Prediction) -> Iterable[tuple[str, str]]:
     network, asked = found.network, found.asked
-    yield "Round trip", f"{_ms(network.rtt_us)} between client and servers, {_ms(network.peer_rtt_us)} between servers"
-    yield "Durable write", f"{_ms(network.fdatasync_us)}{'' if asked.fdatasync_us else ', as on the machine measured'}"
+    yield round_trip_fact(network)
+    yield (
+        "Durable write",
+        f"{three_digits_ms(network.fdatasync_us)}{'' if asked.fdatasync_us else ', as on the machine measured'}",
+    )
     if asked.clients > 1:
         yield "Contention", f"{asked.clients} clients at one key, each holding it for {asked.hold_ms:g}{NO_BREAK}ms"
     yield "Predicted from", ", ".join(found.campaign_ids)
@@ -69,7 +88,7 @@ def _columns(found: Prediction) -> Sequence[Column[Line]]:
         ),
     )
     return (
-        Column("System", _system, fit=Fit(width=18)),
+        Column("System", lambda line: system_text(line.system, emulator=line.emulator), fit=Fit(width=18)),
         Column("Acquire p50", lambda line: _latency(line, line.acquire_us), unit="ms", fit=Fit(header="Acquire, ms")),
         Column("p99", lambda line: _p99(line), unit="ms", fit=Fit(header="p99, ms", width=9)),
         Column("Release p50", lambda line: _latency(line, line.release_us), unit="ms", fit=Fit(header="Release, ms")),
@@ -85,10 +104,6 @@ def _columns(found: Prediction) -> Sequence[Column[Line]]:
         ),
         Column("Error", lambda line: _error(line.left_out), fit=Fit(width=10)),
     )
-
-
-def _system(line: Line) -> Text:
-    return Text(names.title(line.system), measured=None, tags=_EMULATOR if line.emulator else ())
 
 
 def _text(words: str, value: Value, runs: Sequence[str]) -> Text:
@@ -118,10 +133,6 @@ def _wait(line: Line) -> str:
 
 def _error(found: LeftOut | None) -> str:
     return NOTHING if found is None else f"{found.median_error:.0%}, {abs(found.worst.error):.0%}"
-
-
-def _ms(value_us: float) -> str:
-    return f"{value_us / 1_000.0:.3g}{NO_BREAK}ms"
 
 
 def _flat(found: Prediction, line: Line) -> Mapping[str, object]:

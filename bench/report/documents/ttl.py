@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bench.analysis import names
 from bench.analysis.cells import Absent
 from bench.analysis.network.cost_model import Network
 from bench.analysis.network.lateness import Late, Lateness, NotCarried
 from bench.analysis.network.ttl import RENEWS_EVERY, Advice
 from bench.records.durations import duration_text
 from bench.report import formats
+from bench.report.documents.prediction import round_trip_fact, system_text, three_digits_ms
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.model import Block, Bullets, Column, Document, FactList, Fit, Heading, Table, Text
 
@@ -53,15 +53,15 @@ def ttl_rows(lines: Sequence[Advice], found: Late | NotCarried, network: Network
 
 
 def _facts(network: Network, lateness: Lateness, found: Late | NotCarried, campaigns: str) -> Iterable[tuple[str, str]]:
-    yield "Round trip", f"{_ms(network.rtt_us)} between client and servers, {_ms(network.peer_rtt_us)} between servers"
+    yield round_trip_fact(network)
     yield (
         "Pauses",
         f"{lateness.instants:,} instants in {duration_text(round(lateness.observed_s, 1), 's')}; the longest pause "
-        f"took {_ms(lateness.longest_ns / 1e3)}",
+        f"took {three_digits_ms(lateness.longest_ns / 1e3)}",
     )
     words = f"a share of {found.probability:g} of renewals"
     if isinstance(found, Late):
-        words += f": they are due {_ms(found.by_ns / 1e3)} late or more ({found.pauses:,} pauses as long)"
+        words += f": they are due {three_digits_ms(found.by_ns / 1e3)} late or more ({found.pauses:,} pauses as long)"
     yield "Lost leases", words
     yield "Predicted from", campaigns
 
@@ -116,7 +116,7 @@ def _renewal(line: Advice) -> Text:
 _COLUMNS: Sequence[Column[Advice]] = (
     Column(
         "System",
-        lambda line: Text(names.title(line.system), measured=None, tags=("emulator",) if line.emulator else ()),
+        lambda line: system_text(line.system, emulator=line.emulator),
         fit=Fit(width=18),
     ),
     Column("Smallest TTL", _ttl, fit=Fit()),
@@ -135,7 +135,3 @@ _COLUMNS: Sequence[Column[Advice]] = (
 
 def _known(value: float | Absent) -> float | None:
     return None if isinstance(value, Absent) else value
-
-
-def _ms(value_us: float) -> str:
-    return f"{value_us / 1_000.0:.3g}{NO_BREAK}ms"

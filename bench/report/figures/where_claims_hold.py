@@ -13,7 +13,7 @@ from bench.analysis.claims import Claim, sources
 from bench.analysis.evidence import Evidence
 from bench.analysis.network.cost_model import CostModel
 from bench.analysis.network.reach import all_trips, fixed_us, reach
-from bench.analysis.speed_claims import US_PER
+from bench.analysis.speed_claims import US_PER, claimed_us
 from bench.records.network import NO_NETWORK, PRESETS
 from bench.report import formats
 from bench.report.figures.contention.marks import SMALL, WIDTH_IN, nothing
@@ -151,9 +151,9 @@ def _name_bands(axes: Axes, claims: Sequence[Claim], models: Sequence[CostModel]
 
 def _range_ms(axes: Axes, claim: Claim) -> tuple[float, float]:
     """What of a claimed range lies within the axes."""
-    scale = US_PER[claim.unit] / US_PER["ms"]
+    low_us, high_us = claimed_us(claim)
     bottom, top = axes.get_ylim()
-    return max(bottom, (claim.low or 0.0) * scale), top if claim.high is None else claim.high * scale
+    return max(bottom, low_us / US_PER["ms"]), top if claim.high is None else high_us / US_PER["ms"]
 
 
 def _line(axes: Axes, model: CostModel, claims: Sequence[Claim]) -> None:
@@ -166,9 +166,7 @@ def _line(axes: Axes, model: CostModel, claims: Sequence[Claim]) -> None:
         xs = _spread(*ends)
         axes.plot(xs, [_acquire_ms(model, x) for x in xs], linestyle=line, **plain)
     for claim in claims:
-        scale = US_PER[claim.unit]
-        ends_us = (claim.low or 0.0) * scale, math.inf if claim.high is None else claim.high * scale
-        held = reach(ends_us, value_us, trips)
+        held = reach(claimed_us(claim), value_us, trips)
         left, right = max(held.low_ms, _SPAN_MS[0]), min(held.high_ms, _SPAN_MS[1])
         if left < right:
             xs = _spread(left, right)
