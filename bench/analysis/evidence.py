@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -10,6 +10,7 @@ from bench.analysis import names
 from bench.analysis.cells import Cell, cells_named, cells_of
 from bench.analysis.claims import Claim, SeedCell, load_claims, load_seed_table
 from bench.analysis.contention.sweeps import alone, with_any_hold
+from bench.analysis.deferred import Deferred
 from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.joining import together, typical
 from bench.analysis.network.cost_model import CostModel, cost_models
@@ -48,7 +49,7 @@ class Evidence:
     @classmethod
     def load(cls, folder: CampaignFolder, root: Path | None = None, hazards: HazardFolder | None = None) -> "Evidence":
         """Read a campaign's folder (or one of several: `places.members`), a hazard campaign's, and the claims; and what
-        lies in the folder's own `places.APART`.
+        lies in the folder's own `places.APART`, each when it is first asked for.
 
         Raises StoreError or ClaimsError for a damaged file, and for campaigns that are no body of evidence together.
         """
@@ -66,7 +67,7 @@ class Evidence:
             attempts_aside=tuple(found for one in folders for found in one.attempts_aside()),
             environments={one.campaign.campaign_id: one.environment for one in folders} if len(folders) > 1 else {},
             hazards=HazardEvidence.load(hazards) if hazards is not None else None,
-            apart={topic: cls.load(found, root) for topic, found in topics.items() if members(found)},
+            apart=Deferred({name: partial(cls.load, found, root) for name, found in topics.items() if members(found)}),
         )
 
     @property

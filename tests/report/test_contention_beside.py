@@ -115,4 +115,4 @@ def test_one_campaign_twice_is_refused(folder: CampaignFolder, tmp_path: Path) -
     for record in (copy / CONTENTION / SEVERAL).glob("*/campaign.json"):
         record.write_text(record.read_text().replace("contention-2", "contention-1"))
     with pytest.raises(StoreError, match="one campaign twice"):
-        Evidence.load(CampaignFolder(copy))
+        _ = Evidence.load(CampaignFolder(copy)).contention

@@ -19,6 +19,7 @@ from bench.servers.running.pinning import place
 RTTS_MS = (0.0, 0.2, 0.5, 1.0, 5.0, 50.0)
 ATTEMPTS = 3  # a line that is off is so each time, and a machine that was disturbed is not
 WITHIN_SHARE, WITHIN_US = 0.05, 60.0
+WITHIN_ROUND_TRIPS = 3.0  # of loopback right beside it: what a line costs grows with what everything costs there
 ROUNDS = 3  # of probes, alternating with loopback: the median of their medians counts
 TARGET = ("127.0.0.1", 1)
 CONNECTIONS = 4
@@ -83,12 +84,12 @@ def rate_and_share(before: Counts, after: Counts) -> tuple[float, float]:
     return (after.messages - before.messages) / seconds, (after.cpu_ns - before.cpu_ns) / 1e9 / seconds
 
 
-def added_us(place: tuple[str, int], echo: tuple[str, int], samples: int) -> Sequence[float]:
-    """By round: the median through the line less that of loopback right beside it."""
+def rounds_us(place: tuple[str, int], echo: tuple[str, int], samples: int) -> Sequence[tuple[float, float]]:
+    """By round: what the line adds to the median of loopback right beside it, and that median."""
     found = []
     for _ in range(ROUNDS):
         direct = statistics.median(round_trips_us(echo, 200, 200))
-        found.append(statistics.median(round_trips_us(place, samples, samples)) - direct)
+        found.append((statistics.median(round_trips_us(place, samples, samples)) - direct, direct))
     return found
 
 
@@ -96,15 +97,19 @@ def added_us(place: tuple[str, int], echo: tuple[str, int], samples: int) -> Seq
 @pytest.mark.parametrize("rtt_ms", RTTS_MS)
 def test_the_added_round_trip_is_as_asked_for(rtt_ms: float, load: bool) -> None:
     wanted_us = rtt_ms * 1_000.0
-    limit_us = max(WITHIN_SHARE * wanted_us, WITHIN_US)
-    errors_us: list[float] = []
-    while len(errors_us) < ATTEMPTS and not (errors_us and abs(errors_us[-1]) <= limit_us):
-        errors_us.append(measured_us(rtt_ms, load) - wanted_us)
-    assert abs(errors_us[-1]) <= limit_us, errors_us
+    seen: list[tuple[float, float]] = []
+    for _ in range(ATTEMPTS):
+        added_us, direct_us = measured_us(rtt_ms, load)
+        off_us = abs(added_us - wanted_us)
+        limit_us = max(WITHIN_SHARE * wanted_us, WITHIN_US, WITHIN_ROUND_TRIPS * direct_us)
+        if off_us <= limit_us:
+            return
+        seen.append((off_us, limit_us))
+    pytest.fail(f"off by, and the limit, in µs: {seen}")
 
 
-def measured_us(rtt_ms: float, load: bool) -> float:
-    """What a line adds, trimmed and measured as for a run."""
+def measured_us(rtt_ms: float, load: bool) -> tuple[float, float]:
+    """What a line adds, trimmed and measured as for a run; and loopback beside it."""
     asked = read_network(f"rtt={rtt_ms}ms")
     assert asked is not None
     places = place(True, 1)
@@ -114,16 +119,18 @@ def measured_us(rtt_ms: float, load: bool) -> float:
             before = lines.divert(echo)
             samples = 200 if rtt_ms < 2 else 40 if rtt_ms < 20 else 8
             with on(places.generator):
-                rounds_us = added_us(lines.places[TARGET], echo, samples)
+                rounds = rounds_us(lines.places[TARGET], echo, samples)
             per_s, share = rate_and_share(before, lines.counts())
-    wanted_us, found_us = rtt_ms * 1_000.0, statistics.median(rounds_us)
+    wanted_us = rtt_ms * 1_000.0
+    added_us = [added for added, _ in rounds]
+    found_us, direct_us = statistics.median(added_us), statistics.median(direct for _, direct in rounds)
     print(
         f"{rtt_ms:5.1f} ms {'loaded' if load else 'idle  '}: added {found_us:9.1f} µs "
-        f"({found_us - wanted_us:+.1f}), rounds {min(rounds_us):.1f} to {max(rounds_us):.1f}, "
+        f"({found_us - wanted_us:+.1f}), rounds {min(added_us):.1f} to {max(added_us):.1f}, loopback {direct_us:.1f}, "
         f"overhead alone {network.undelayed.us_p50 - network.direct.us_p50:.1f} µs; "
         f"{per_s:,.0f} messages/s of {network.per_s_at_most:,.0f}, {share:.0%} of a processor"
     )
-    return found_us
+    return found_us, direct_us
 
 
 def test_what_the_line_is_full_at_is_no_less_than_what_the_probe_says() -> None:

@@ -24,7 +24,8 @@ def test_a_write_that_is_late_on_the_wire_is_refused_by_a_fence_alone(play: Play
     assert checked.staging == ()
     others_let_in = set()
     for trial, judged in zip(history.trials, checked.trials, strict=True):
-        assert trial.measures["held_ms"] > 0.8 * trial.ttl_ms
+        # Who is cut off just before a keep-alive has two thirds of its lease left, less what its own steps took.
+        assert trial.measures["held_ms"] > 0.5 * trial.ttl_ms
         (late,) = [write for write in trial.writes if write.actor == "holder"]
         holder, contender = sorted(trial.beliefs, key=lambda belief: belief.from_ns)
         assert holder.lease_until_ns is None or late.sent_ns < holder.lease_until_ns

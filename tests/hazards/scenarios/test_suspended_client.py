@@ -19,7 +19,8 @@ def staged(history: HazardHistory) -> None:
     for trial in history.trials:
         assert trial.measures["pause_ms"] >= 1.6 * trial.ttl_ms
         behind_ms = float(trial.notes["holder.suspend"].removeprefix("its monotonic clock is ").partition(" ms")[0])
-        assert behind_ms == pytest.approx(trial.measures["pause_ms"], abs=60)
+        # It is set back by the pause so far, and goes on when that is done.
+        assert behind_ms == pytest.approx(trial.measures["pause_ms"], rel=0.05)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

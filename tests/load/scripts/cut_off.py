@@ -9,11 +9,11 @@ from locust import events  # isort: skip
 
 import json
 import sys
-from argparse import Namespace
 from collections import Counter
 from typing import ClassVar
 
 import gevent
+from locust.argument_parser import get_parser
 from locust.env import Environment
 
 from bench.load.process import process_of
@@ -27,29 +27,10 @@ from bench.systems.memory.store import store_at
 CLIENTS = 3
 OPTIONS = {
     "system": "memory",
-    "workload": "uncontended",
-    "keys": 0,
     "ttl_ms": 600_000,
     "hold_ms": 300_000.0,
-    "wait": "auto",
     "timeout_ms": 1_000,
-    "rate_per_s": 100.0,
-    "arrivals": "poisson",
-    "zipf_exponent": 0.99,
-    "think_ms": 0.0,
-    "thinking": "fixed",
-    "way": "lock",
-    "compute_ms": 0.0,
-    "strangers": 0,
-    "pool": 0,
-    "step_s": 0.0,
-    "lock_seed": 1,
     "warmup_s": 0.0,
-    "measure_s": 0.0,
-    "record_into": "",
-    "client_variant": "{}",
-    "give_up_s": 2.0,
-    "beside": "",
     "headless": True,
     "user_classes": ["SelectedLockUser"],
     "stop_timeout": 0.001,
@@ -76,7 +57,9 @@ class Counted(lock.MemoryLock):
 def main() -> None:
     install(events)
     lock.MemoryLock = Counted  # type: ignore[misc]
-    environment = Environment(user_classes=[SelectedLockUser], events=events, parsed_options=Namespace(**OPTIONS))
+    options = get_parser(()).parse_args([])  # with the defaults of every option that there is
+    vars(options).update(OPTIONS)
+    environment = Environment(user_classes=[SelectedLockUser], events=events, parsed_options=options)
     runner = environment.create_local_runner()
     events.init.fire(environment=environment, runner=runner, web_ui=None)
     runner.start(CLIENTS, CLIENTS)
