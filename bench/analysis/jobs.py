@@ -65,9 +65,10 @@ class _Rate:
 class Crossing:
     """From how many contenders on the row's lock does more jobs per second than optimism, run by run.
 
-    `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`. With so
-    many contenders as `hidden` names it cannot be told: the lesser number is only a limit, and may be the larger one.
-    With so many as `behind` names optimism was not seen to do as much, in half of the runs or more.
+    `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`, the most
+    contenders with which both numbers tell (0: none). With so many as `hidden` names it cannot be told: the lesser
+    number is only a limit, and may be the larger one. Those are passed over. With so many as `behind` names optimism was
+    not seen to do as much, in half of the runs or more.
     """
 
     optimistic: WayLine
@@ -85,9 +86,7 @@ class Crossing:
 
     @property
     def clients(self) -> float | None:
-        """The median of the runs; None where most of them show none, and where any cannot tell."""
-        if self.hidden:
-            return None
+        """The median of the runs; None where most of them show none."""
         unseen = self.runs - len(self.seen)
         middle = statistics.median([*self.seen, *([float("inf")] * unseen)])
         return None if middle == float("inf") else middle
@@ -128,11 +127,11 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
         counts = sorted(mine[run].keys() & theirs[run].keys())
         if len(counts) < 2:
             continue
-        first, hides = _first_above(counts, mine[run], theirs[run])
+        first, hides, told = _first_above(counts, mine[run], theirs[run])
         firsts.append(first)
         hidden.update(hides)
         behind.update(n for n in counts if theirs[run][n].at_least or theirs[run][n].value > mine[run][n].value)
-        up_to = max(up_to, counts[-1])
+        up_to = max(up_to, told)
     if not firsts:
         return None
     seen = tuple(sorted(first for first in firsts if first is not None))
@@ -142,18 +141,21 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
 
 def _first_above(
     counts: Sequence[int], optimistic: Mapping[int, _Rate], locking: Mapping[int, _Rate]
-) -> tuple[int | None, Sequence[int]]:
-    """The least number from which on locking does more at each that was measured, and where a limit hides it."""
-    first = None
+) -> tuple[int | None, Sequence[int], int]:
+    """The least number from which on locking does more wherever both numbers tell; where, on the way down to it, a limit
+    hides which is larger; and the largest that tells."""
+    first, hidden, told = None, [], 0
     for clients in reversed(counts):
         one, other = optimistic[clients], locking[clients]
         ahead = other.value > one.value
         if (one if ahead else other).at_least:
-            return None, [clients]
+            hidden.append(clients)
+            continue
+        told = max(told, clients)
         if not ahead:
             break
         first = clients
-    return first, ()
+    return first, hidden, told
 
 
 def _rates_by_run(line: WayLine) -> Mapping[tuple[str, int], Mapping[int, _Rate]]:

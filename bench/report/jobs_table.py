@@ -71,23 +71,26 @@ def way_title(line: WayLine) -> str:
 
 def crossing_words(found: Crossing) -> str:
     """Where optimism stops paying, as a sentence."""
+    counts = ", ".join(map(str, found.hidden))
+    hidden = f"; with {counts} contenders the lesser number is only a limit" if found.hidden else ""
     who = f"{way_title(found.optimistic)} and {way_title(found.locking)}: crossing point"
+    return f"{who} {_place_of(found)}{hidden}."
+
+
+def _place_of(found: Crossing) -> str:
     runs = formats.counted([found.runs], "run")
-    if found.hidden:
-        counts = ", ".join(map(str, found.hidden))
-        return f"{who} not known: with {counts} contenders the lesser number is only a limit ({runs})."
     if found.clients is None and found.seen:
         return (
-            f"{who} seen in {len(found.seen)} of {runs}, at {formats.spread(found.seen)} contenders; in the others not "
-            f"up to {found.up_to}."
+            f"seen in {len(found.seen)} of {runs}, at {formats.spread(found.seen)} contenders; in the others not up to "
+            f"{found.up_to}"
         )
     if found.clients is None:
-        return f"{who} not seen up to {found.up_to} contenders ({runs})."
+        return f"not seen up to {found.up_to} contenders ({runs})" if found.up_to else f"not known ({runs})"
     low, high = f"{found.seen[0]}", f"{found.seen[-1]}"
     if len(found.seen) < found.runs:
         high = f"more than {found.up_to}"
     interval = f" [{low}{formats.RANGE}{high}]" if low != high else ""
-    return f"{who} at {found.clients:g}{interval} contenders ({runs})."
+    return f"at {found.clients:g}{interval} contenders ({runs})"
 
 
 def harm_words(line: WayLine) -> str:

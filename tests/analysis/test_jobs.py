@@ -82,14 +82,25 @@ def test_an_optimist_without_an_interval_begins_again_at_once(wait: str, at_once
     assert found.at_once is at_once
 
 
-@pytest.mark.parametrize(("way", "hidden"), [("version", (8,)), ("for-update", (4,))])
-def test_where_the_lesser_number_is_only_a_limit_nothing_is_known(way: str, hidden: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("way", "hidden", "clients", "up_to"), [("version", (8,), None, 4), ("for-update", (4,), 8, 8)]
+)
+def test_where_the_lesser_number_is_only_a_limit_it_is_passed_over(
+    way: str, hidden: tuple[int, ...], clients: int | None, up_to: int
+) -> None:
     """Optimism is ahead with 4 contenders and behind with 8. What is behind is as fast as shown, or faster."""
     bounds = {"version": (), "for-update": (), way: ("machine",)}
     rows = [row("version", n, rate, wait="try", bounds=bounds["version"]) for n, rate in ((4, 110.0), (8, 90.0))]
     rows += [row("for-update", n, 100.0, bounds=bounds["for-update"]) for n in (4, 8)]
     (found,) = crossings(lines_of(rows))
-    assert (found.hidden, found.clients) == (hidden, None)
+    assert (found.hidden, found.clients, found.up_to) == (hidden, clients, up_to)
+
+
+def test_a_limit_with_the_most_contenders_does_not_hide_what_fewer_tell() -> None:
+    rows = [row("version", n, 90.0, wait="try", bounds=("generator",) if n == 32 else ()) for n in (1, 2, 32)]
+    rows += [row("for-update", n, rate) for n, rate in ((1, 80.0), (2, 100.0), (32, 100.0))]
+    (found,) = crossings(lines_of(rows))
+    assert (found.hidden, found.clients, found.up_to) == ((32,), 2, 2)
 
 
 def test_other_records_or_another_computing_are_another_job() -> None:

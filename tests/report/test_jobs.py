@@ -77,7 +77,7 @@ def test_a_crossing_point_that_limits_hide_is_not_told() -> None:
     rows = [row("for-update", n, 490.0) for n in (2, 8)]
     rows += [row("version", n, 400.0, wait="try", bounds=("generator",)) for n in (2, 8)]
     text = markdown(Document("t", blocks_of(cells_of(rows))))
-    assert "crossing point not known: with 8 contenders the lesser number is only a limit (1 run)." in text
+    assert "crossing point not known (1 run); with 2, 8 contenders the lesser number is only a limit." in text
     drawn = lock_or_no_lock(evidence(rows))
     assert drawn.title == NEUTRAL
 

@@ -259,7 +259,9 @@ def _title(updates: Sequence[WayLine], found: Sequence[Crossing]) -> str:
     if not crossed:
         return f"Optimism kept up with FOR UPDATE, up to {max(one.up_to for one in found)} contenders"
     latest = max(one.clients or 0.0 for one in crossed)
-    start = f"From {latest:g} contenders on, FOR UPDATE does more jobs than optimism"
+    told = min((one.up_to for one in crossed if one.hidden), default=None)  # with more, one number is only a limit
+    span = f"From {latest:g} contenders on" if told is None else f"From {latest:g} to {told} contenders"
+    start = f"{span}, FOR UPDATE does more jobs than optimism"
     if len(crossed) == len(found):
         return start
     pausing, others = ({one.optimistic.at_once for one in found if (one in crossed) is did} for did in (True, False))
