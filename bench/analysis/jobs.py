@@ -66,9 +66,9 @@ class Crossing:
     """From how many contenders on the row's lock does more jobs per second than optimism, run by run.
 
     `seen` has that number for each pair of runs that shows one; of the others it was not seen up to `up_to`, the most
-    contenders with which both numbers tell (0: none). With so many as `hidden` names it cannot be told: the lesser
-    number is only a limit, and may be the larger one. Those are passed over. With so many as `behind` names optimism was
-    not seen to do as much, in half of the runs or more.
+    contenders with which both numbers tell (0: none). With so many as `hidden` names it cannot be told, and they are
+    passed over: the lesser number is only a limit, and may be the larger one. With so many as `behind` names optimism
+    was not seen to do as much, in half of the runs or more.
     """
 
     optimistic: WayLine
@@ -142,8 +142,8 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
 def _first_above(
     counts: Sequence[int], optimistic: Mapping[int, _Rate], locking: Mapping[int, _Rate]
 ) -> tuple[int | None, Sequence[int], int]:
-    """The least number from which on locking does more wherever both numbers tell; where, on the way down to it, a limit
-    hides which is larger; and the largest that tells."""
+    """The least number from which on locking does more wherever both numbers tell; where, on the way down to it, a
+    limit hides which is larger; and the largest that tells."""
     first, hidden, told = None, [], 0
     for clients in reversed(counts):
         one, other = optimistic[clients], locking[clients]

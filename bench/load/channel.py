@@ -31,6 +31,9 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        # An end that was made under gevent comes to a process without it as gevent left it: it would not wait for the
+        # second part of a message.
+        end.setblocking(True)
         self._sending = threading.Lock()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LOCKBENCH = (sys.executable, "-m", "bench")
-BRIEFLY = ("--warm-up", "100ms", "--window", "1s")  # of `lockbench run`, where the test is not about what is measured
+BRIEFLY = ("--warm-up", "100ms", "--window", "500ms")  # of `lockbench run`, where a test is not about its numbers
 
 
 def environment_of(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import socket
 import threading
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +27,11 @@ def test_what_is_sent_is_received(told: list[tuple[str, dict[str, int]]]) -> Non
         assert not channel.readable(0)
 
 
-def test_a_body_larger_than_the_buffers_arrives_whole() -> None:
-    channel, ours, theirs = pair()
+@pytest.mark.parametrize("waits", [True, False], ids=["an end of its own", "an end that gevent made"])
+def test_a_body_larger_than_the_buffers_arrives_whole(waits: bool) -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(waits)
+    channel = Channel(ours)
     body = bytes(range(256)) * 40_000
     with ours, theirs:
         sending = threading.Thread(target=Channel(theirs).send, args=("rows", {}, body))

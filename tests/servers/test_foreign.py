@@ -13,6 +13,7 @@ from bench.servers.running.supervisor import Supervisor
 from bench.servers.spec import Node, ServerSpec
 from bench.systems.registry import SERVER_SETS, SYSTEMS, server_sets
 from tests.servers.impostors import BEHAVIOURS, impostor
+from tests.thorough import case
 
 SPECS = {spec.name: spec for spec in server_sets(tuple(SYSTEMS.values()))}
 # Redlock's servers are Redis servers: at one of the others' addresses the right kind answers.
@@ -48,7 +49,7 @@ def status(home: Path, spec: ServerSpec, port: int) -> str | None:
 
 
 @pytest.mark.parametrize("name", SERVER_SETS)
-@pytest.mark.parametrize("asked", [refusal, status], ids=["up", "status"])
+@pytest.mark.parametrize("asked", [case(refusal, rare=False, id="up"), case(status, rare=True, id="status")])
 def test_what_is_no_server_of_the_kind(tmp_path: Path, name: str, asked: "type[refusal]") -> None:
     def told(kind: str) -> tuple[str, int, str | None]:
         with impostor(BEHAVIOURS[kind]) as port:

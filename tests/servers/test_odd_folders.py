@@ -1,6 +1,5 @@
 """Every set of private servers comes up, holds a lock and goes down under a home folder of any name."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from bench.servers.spec import ServerSpec
 from bench.systems.base import ClientOptions, Grant, Released
 from bench.systems.registry import SYSTEMS, System
 from bench.systems.wait import Wait
+from tests.thorough import case
 
 # One start of a set takes seconds, so what is alike for a program's reader stands in one name, and folders of several
 # names lie in each other.
@@ -41,8 +41,16 @@ SETS: dict[str, System] = {
 } | {"dynamodb": SYSTEMS["dynamodb"]}
 
 
+# Each set in one folder, by turns; all of them in each is for `make thorough`.
+CASES = [
+    case(name, path, rare=(place - turn) % len(PATHS) != 0)
+    for place, name in enumerate(SETS)
+    for turn, path in enumerate(PATHS)
+]
+
+
 @pytest.mark.servers
-@pytest.mark.parametrize(("set_name", "path"), list(itertools.product(SETS, PATHS)), ids=str)
+@pytest.mark.parametrize(("set_name", "path"), CASES, ids=str)
 def test_a_set_lives_in_an_odd_folder(set_name: str, path: tuple[str, ...], tmp_path: Path) -> None:
     system = SETS[set_name]
     spec = system.servers

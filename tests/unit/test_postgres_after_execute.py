@@ -13,6 +13,7 @@ from bench.systems.postgres_row.lock import PostgresRowLock
 from bench.systems.postgres_row.session import Session, StatementFailed
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
+from tests.thorough import one_in
 from tests.unit.postgres_server import Server
 
 pytestmark = pytest.mark.servers
@@ -192,7 +193,7 @@ def of_the_session(client: PostgresRowLock) -> dict[str, list[tuple[str | None, 
     return {what: client.execute(query) for what, query in OF_A_SESSION.items()}
 
 
-@pytest.mark.parametrize(("opened", "said", "first"), dict.fromkeys(CASES), indirect=["opened"])
+@pytest.mark.parametrize(("opened", "said", "first"), one_in(3, dict.fromkeys(CASES)), indirect=["opened"])
 def test_what_a_holder_said_ends_with_its_hold(
     opened: tuple[PostgresRowLock, PostgresRowLock], said: str, first: str
 ) -> None:

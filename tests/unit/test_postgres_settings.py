@@ -12,6 +12,7 @@ from bench.systems.base import RELEASED, ClientOptions, Grant, LockClient, Outco
 from bench.systems.postgres_row.session import Session, StatementFailed
 from bench.systems.registry import SYSTEMS
 from bench.systems.wait import Wait
+from tests.thorough import one_in
 from tests.unit.postgres_server import Server
 
 pytestmark = pytest.mark.servers
@@ -85,7 +86,7 @@ def client_of(name: str, endpoint: Endpoint) -> LockClient:
     return SYSTEMS[name].client_class.open(endpoint, ClientOptions(call_timeout_ms=PATIENCE_MS))
 
 
-@pytest.mark.parametrize("setting", HOSTILE)
+@pytest.mark.parametrize("setting", one_in(3, HOSTILE))
 def test_a_lock_is_the_same_whatever_its_database_and_role_were_given(
     server: Server, operator: Session, setting: str
 ) -> None:

@@ -10,6 +10,7 @@ from bench.hazards.lab.lab import Lab
 from bench.hazards.scenario import load_scenario
 from bench.records.hazards import HazardChecked, HazardHistory, Trial, TrialChecked
 from tests.hazards.scenarios.conftest import Play
+from tests.thorough import one_in
 
 pytestmark = pytest.mark.servers
 MARGIN_MS = 6.0  # before the end of the holder's validity the contender asks, at the earliest: see the scenario
@@ -161,7 +162,7 @@ BY_THE_WALL_CLOCK = {
 }
 
 
-@pytest.mark.parametrize("system", BY_THE_WALL_CLOCK)
+@pytest.mark.parametrize("system", one_in(2, BY_THE_WALL_CLOCK))
 def test_the_lock_of_a_dead_holder_is_kept_until_the_clock_has_caught_up(play: Play, system: str) -> None:
     history, checked = play("clock-back-and-crash", system)
     assert history.staging == ()

@@ -13,6 +13,7 @@ from bench.records.schema import RunState
 from bench.records.store import HazardFolder, Store
 from tests.commands.command import LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in, status_of
+from tests.thorough import case
 
 pytestmark = pytest.mark.servers
 RUN = ("hazard", "run", "failover", "stalled-leader", "server-clock", "-s", "redis,etcd", "--seed", "7", "--name", "c")
@@ -74,7 +75,7 @@ def states(path: Path) -> set[RunState | None]:
 @pytest.mark.parametrize(
     ("number", "code", "fault"),
     [
-        (signal.SIGINT, 130, "server_stall"),
+        case(signal.SIGINT, 130, "server_stall", rare=True),
         (signal.SIGTERM, 143, "failover"),
         (signal.SIGKILL, -9, "clock_jump"),
         (signal.SIGKILL, -9, "server_stall"),
