@@ -13,7 +13,7 @@ from xdist.scheduler.protocol import Scheduling
 from tests.guardian import watch
 from tests.processes import default_in_children
 from tests.standstill import Standstills
-from tests.workers import ByServers
+from tests.workers import ByServers, longest_first
 
 _STANDSTILLS = pytest.StashKey[Standstills]()
 
@@ -34,6 +34,10 @@ def _interruptible_children() -> Iterator[None]:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     """Several workers share the tests by the servers that these need."""
     return ByServers(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = longest_first(items)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -18,7 +18,10 @@ if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge "$enough_kib" ]
     trap 'exit 143' TERM
 fi
 
+# Hundreds of tests start a lockbench of their own, and where this is set each would compile all of it anew.
+unset PYTHONDONTWRITEBYTECODE
+
 failed=0
-"$pytest" -n 4 --durations=40 --durations-min=5 -m 'not measures and not thorough' || failed=$?
+"$pytest" -n 4 --no-loadscope-reorder --durations=40 --durations-min=5 -m 'not measures and not thorough' || failed=$?
 "$pytest" -m 'measures and not thorough' || failed=$?
 exit "$failed"

@@ -176,13 +176,11 @@ def median_and_path(cell: Cell, metric: str, environment: Environment) -> tuple[
 
 
 def network_us(cell: Cell, client_trips: int, peer_trips: int, environment: Environment) -> float:
-    """What so many round trips take: to the client over the network that the runs had, else over loopback.
-
-    Servers talk to each other over loopback, whatever lies before them.
-    """
-    measured_us = [run.network.rtt_us for run in cell.used if run.network is not None]
-    own_us = statistics.median(measured_us) if measured_us else environment.loopback_rtt_us_p50
-    return client_trips * own_us + peer_trips * environment.loopback_rtt_us_p50
+    """What so many round trips take, each over the network that the runs had there, else over loopback."""
+    loopback_us = environment.loopback_rtt_us_p50
+    clients_us = [run.network.rtt_us for run in cell.used if run.network is not None] or [loopback_us]
+    peers_us = [run.peer_network.rtt_us for run in cell.used if run.peer_network is not None] or [loopback_us]
+    return client_trips * statistics.median(clients_us) + peer_trips * statistics.median(peers_us)
 
 
 def acquire_parts(cell: Cell, environment: Environment) -> Parts | Absent:

@@ -127,11 +127,11 @@ def _crossing(optimistic: WayLine, locking: WayLine) -> Crossing | None:
         counts = sorted(mine[run].keys() & theirs[run].keys())
         if len(counts) < 2:
             continue
-        first, hides, told = _first_above(counts, mine[run], theirs[run])
+        first, hides, most = _first_above(counts, mine[run], theirs[run])
         firsts.append(first)
         hidden.update(hides)
         behind.update(n for n in counts if theirs[run][n].at_least or theirs[run][n].value > mine[run][n].value)
-        up_to = max(up_to, told)
+        up_to = max(up_to, most)
     if not firsts:
         return None
     seen = tuple(sorted(first for first in firsts if first is not None))
@@ -144,18 +144,18 @@ def _first_above(
 ) -> tuple[int | None, Sequence[int], int]:
     """The least number from which on locking does more wherever both numbers tell; where, on the way down to it, a
     limit hides which is larger; and the largest that tells."""
-    first, hidden, told = None, [], 0
+    first, hidden, most = None, [], 0
     for clients in reversed(counts):
         one, other = optimistic[clients], locking[clients]
         ahead = other.value > one.value
         if (one if ahead else other).at_least:
             hidden.append(clients)
             continue
-        told = max(told, clients)
+        most = max(most, clients)
         if not ahead:
             break
         first = clients
-    return first, hidden, told
+    return first, hidden, most
 
 
 def _rates_by_run(line: WayLine) -> Mapping[tuple[str, int], Mapping[int, _Rate]]:

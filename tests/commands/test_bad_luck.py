@@ -18,6 +18,7 @@ from bench.servers.running.supervisor import Supervisor
 from bench.systems.registry import system
 from tests.commands.command import BRIEFLY, LOCKBENCH, environment_of, lockbench
 from tests.processes import ended_within, running_in
+from tests.thorough import case
 
 pytestmark = pytest.mark.servers
 REGULAR = ("run", "-s", "redis", "-w", "uncontended", "-n", "2", "--name", "c")
@@ -77,7 +78,7 @@ def redis_pid(folder: Path) -> int:
     return process.pid
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), case(signal.SIGTERM, 143, rare=True)])
 def test_an_interrupted_campaign(tmp_path: Path, number: int, code: int) -> None:
     with running(tmp_path, *RUN) as process:
         until(lambda: second_run_loads(tmp_path))

@@ -17,6 +17,7 @@ from bench.records.store import CampaignFolder, Store
 from bench.servers.running.ports import free_ports
 from tests.commands.command import BRIEFLY, LOCKBENCH, environment_of, lockbench
 from tests.processes import default_in_children, ended_within, running_in
+from tests.thorough import case
 
 pytestmark = pytest.mark.servers
 # A session of its own, with the terminal at its standard input as the one that controls it.
@@ -97,7 +98,7 @@ def test_nothing_is_left(tmp_path: Path, name: str) -> None:
         assert set(states) <= {RunState.CHECKED, RunState.INTERRUPTED}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [case(signal.SIGTERM, rare=True), signal.SIGHUP])
 def test_what_ends_it_in_the_background(tmp_path: Path, number: signal.Signals) -> None:
     """There SIGINT is ignored from the start, and stays so; the others work, and the command says which."""
     with default_in_children(signal.SIGHUP):

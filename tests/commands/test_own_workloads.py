@@ -49,6 +49,7 @@ def test_options_are_measured_as_asked_and_shown_by_name(tmp_path: Path) -> None
 
 
 @pytest.mark.servers
+@pytest.mark.thorough
 def test_the_example_file_runs(tmp_path: Path) -> None:
     ended = lockbench(tmp_path, "run", str(EXAMPLE), "-n", "1", "--name", "c", within_s=115)
     assert ended.returncode == 0, ended.stderr

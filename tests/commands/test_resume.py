@@ -58,6 +58,7 @@ def assert_complete(folder: Path, before: dict[str, tuple[bytes, int]], told: di
     assert len(campaign.resumptions()) == 1
 
 
+@pytest.mark.thorough
 def test_after_kill_9_without_servers(tmp_path: Path) -> None:
     kill_in_the_second_run(tmp_path, *NO_SERVERS)
     assert states(tmp_path) == [RunState.CHECKED, RunState.INTERRUPTED]
@@ -83,6 +84,7 @@ def test_after_kill_9_on_redis(tmp_path: Path) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.thorough
 def test_a_server_that_the_user_started_stays_up(tmp_path: Path) -> None:
     with running(tmp_path, *ON_REDIS) as process:
         until(lambda: second_run_loads(tmp_path))

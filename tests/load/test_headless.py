@@ -15,6 +15,7 @@ from bench.records.histogram import LatencyHistogram
 from bench.records.schema import ADDED_COLUMNS, EVENT_COLUMNS, Workload
 from bench.systems.base import Outcome
 from tests.load.runs import Ran, run
+from tests.thorough import case
 
 
 def failed(ran: Ran) -> set[str]:
@@ -108,8 +109,8 @@ def test_a_known_delay_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("system", "workload"),
     [
-        ("null", {"clients": 4}),
-        ("memory", {"name": "contended", "clients": 6, "keys": 1, "hold_ms": 2.0, "wait": "try"}),
+        case("null", {"clients": 4}, rare=True),
+        case("memory", {"name": "contended", "clients": 6, "keys": 1, "hold_ms": 2.0, "wait": "try"}, rare=True),
         ("memory", {"name": "rate", "clients": 5, "rate_per_s": 400.0}),
         ("memory", {"name": "hot-cold", "clients": 4, "keys": 9, "zipf_exponent": 1.1, "wait": "poll-5ms"}),
     ],

@@ -15,6 +15,7 @@ from bench.load.live import live_running
 from bench.servers.running.ports import free_ports
 from tests.load.pages import FORM, Page, fill_in, opened, told_beside
 from tests.report.browser import browser
+from tests.thorough import case
 
 CONTENDED = {**FORM, "system": "memory", "beside": "", "workload": "contended", "user_count": "4", "hold_ms": "2"}
 Moment = Mapping[str, Any]
@@ -128,7 +129,7 @@ def test_systems_that_do_not_go_side_by_side_are_refused(served: Page, more: dic
     assert message in answer["message"]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [case(1, rare=True), 2])
 def test_the_sums_are_those_of_all_processes(processes: int) -> None:
     """Locust counts each lock by itself: at the end both have counted the same, of one process and of two."""
     with live(processes) as page:

@@ -15,6 +15,7 @@ from bench.load.live import LiveFailed
 from bench.servers.running.supervisor import Supervisor
 from tests.load.pages import FORM, Page, page
 from tests.load.runs import own_redis
+from tests.thorough import case
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_a_busy_lock_has_a_row_of_its_own_and_is_no_failure(fresh: Page) -> None
     assert fresh.stats()["errors"] == []
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [case(1, rare=True), 2])
 def test_a_rate_is_kept_on_the_page_and_stops_at_once(processes: int) -> None:
     """Between two arrivals a client waits for up to half a minute here, and Locust's button does not wait for it."""
     with page(processes=processes) as opened:

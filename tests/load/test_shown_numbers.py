@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.load.pages import FORM, Page, Stats, page
+from tests.thorough import case
 
 ROOT = Path(__file__).parents[2]
 # Locust is fed in a process of its own: importing it patches this one.
@@ -101,7 +102,7 @@ def test_small_times_are_shown_as_they_are(fed: list[Any], case: int) -> None:
     assert len(found["percentiles"][3]) == len(found["percentiles"][1]), "columns stay under their headings"
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[case(1, rare=True), 2])
 def ran(request: pytest.FixtureRequest) -> Iterator[tuple[Page, Stats, list[dict[str, str]]]]:
     """A test on the page, in one process or two, that has ended: every hold outlasts its lease, so each is lost."""
     with page(processes=request.param) as found:

@@ -144,6 +144,7 @@ def test_a_kernel_that_does_not_start_is_one_clear_message(tmp_path: Path, monke
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_the_table_is_printed_although_a_notebook_fails_and_in_hostile_surroundings(tmp_path: Path) -> None:
     campaign = one_run(tmp_path)
     more: dict[str, str] = {}

@@ -30,7 +30,7 @@ from bench.report.figures.contention import (
 from bench.report.figures.drawing import Drawing
 from bench.report.model import Figure
 from bench.report.style import look
-from tests.analysis.network.made_up import network
+from tests.analysis.network.made_up import network, peer_network
 from tests.report.contention_campaigns import HAND_OFF_US, SHORT, VOID, WAYS, swept
 from tests.report.test_figures import covering, shown_ticks
 
@@ -40,9 +40,10 @@ def sweeps(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     return Evidence.load(swept(tmp_path_factory.mktemp("sweep")))
 
 
-def over_a_network(sweeps: Evidence, rtt_us: float) -> Evidence:
-    """The same, with this round trip between clients and servers."""
-    return replace(sweeps, rows=tuple(replace(row, network=network(rtt_us)) for row in sweeps.rows))
+def over_a_network(sweeps: Evidence, rtt_us: float, peer_rtt_us: float | None = None) -> Evidence:
+    """The same, with this round trip between clients and servers, and that one between servers."""
+    peers = None if peer_rtt_us is None else peer_network(peer_rtt_us)
+    return replace(sweeps, rows=tuple(replace(row, network=network(rtt_us), peer_network=peers) for row in sweeps.rows))
 
 
 def words(drawing: Drawing) -> list[str]:
@@ -218,17 +219,18 @@ def test_round_trips_of_a_hand_off_are_those_of_the_way_to_wait(
     assert parts.durable_us == 0.0, "a look writes nothing"
 
 
+@pytest.mark.parametrize("peer_rtt_us", [None, 700.0])
 @pytest.mark.parametrize(("wait", "clients", "peers"), [("watch", 1, 1), ("block", 0, 0), ("poll-5ms-j20", 1, 0)])
 def test_round_trips_over_a_network_take_what_they_took_there(
-    sweeps: Evidence, wait: str, clients: int, peers: int
+    sweeps: Evidence, wait: str, clients: int, peers: int, peer_rtt_us: float | None
 ) -> None:
-    far = over_a_network(sweeps, 2_000.0)
+    far = over_a_network(sweeps, 2_000.0, peer_rtt_us)
     systems = {"watch": "etcd", "block": "postgres-row", "poll-5ms-j20": "redis"}
     cell = next(c for c in far.cells if (c.system, c.workload.label) == (systems[wait], f"strategies, {wait}"))
     parts = hand_off_parts(cell, alone(far.cells, cell), far.environment)
     assert not isinstance(parts, Absent)
-    loopback_us = far.environment.loopback_rtt_us_p50
-    assert parts.network_us == pytest.approx(clients * 2_000.0 + peers * loopback_us), "servers are on one machine"
+    between_us = far.environment.loopback_rtt_us_p50 if peer_rtt_us is None else peer_rtt_us
+    assert parts.network_us == pytest.approx(clients * 2_000.0 + peers * between_us)
     assert "network that each run had" in where_hand_off_goes(far).caption
     assert "at this machine's median" in where_hand_off_goes(sweeps).caption
 
@@ -245,6 +247,7 @@ def test_without_a_sweep_there_is_no_figure(evidence: Evidence, sweeps: Evidence
         assert "Nothing to draw" in draw(evidence).caption
 
 
+@pytest.mark.thorough
 def test_page_and_export_have_them(sweeps: Evidence, tmp_path: Path) -> None:
     assert is_swept(sweeps.cells)
     drawings = contention_drawings(sweeps)

@@ -107,6 +107,7 @@ def test_one_run_is_enough(single: HazardEvidence) -> None:
     assert len(hazard_timeline(single).figure.axes) <= 1
 
 
+@pytest.mark.thorough
 def test_the_bytes_are_those_of_the_data(hazards: HazardEvidence, tmp_path: Path) -> None:
     """The same campaign in another folder, drawn anew: its files' order and paths leave no trace."""
     again = HazardEvidence.load(hazard_campaigns.whole(tmp_path))

@@ -6,6 +6,7 @@ library reads and its documentation leaves out is looked for in the library itse
 """
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -35,6 +36,7 @@ from bench.servers.surroundings import NameInDoubt
 from bench.systems.registry import SERVER_SETS, SYSTEMS, System
 from tests.certificates import Authority
 from tests.systems.connecting import ENDED_WITHIN_MS, LOCKS, SSL_REQUEST, connect
+from tests.thorough import one_in
 
 NOBODY = "db.staging.invalid"  # such names lead nowhere (RFC 6761)
 CALL_TIMEOUT_MS = 300
@@ -210,8 +212,7 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Around]:
 attempt = partial(connect, call_timeout_ms=CALL_TIMEOUT_MS, with_operators=False)
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize(("name", "variable"), one_in(3, itertools.product(LOCKS, VARIABLES)))
 def test_a_variable_changes_no_connection(
     name: str, variable: str, around: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -259,8 +259,8 @@ def _title(updates: Sequence[WayLine], found: Sequence[Crossing]) -> str:
     if not crossed:
         return f"Optimism kept up with FOR UPDATE, up to {max(one.up_to for one in found)} contenders"
     latest = max(one.clients or 0.0 for one in crossed)
-    told = min((one.up_to for one in crossed if one.hidden), default=None)  # with more, one number is only a limit
-    span = f"From {latest:g} contenders on" if told is None else f"From {latest:g} to {told} contenders"
+    most = min((one.up_to for one in crossed if one.hidden), default=None)  # with more, one number is only a limit
+    span = f"From {latest:g} contenders on" if most is None else f"From {latest:g} to {most} contenders"
     start = f"{span}, FOR UPDATE does more jobs than optimism"
     if len(crossed) == len(found):
         return start

@@ -23,6 +23,7 @@ from bench.systems.redis.server import RedisServers
 from tests.commands.command import lockbench
 from tests.processes import ended_within, running_in
 from tests.servers.toy import StillbornServers
+from tests.thorough import case
 
 pytestmark = pytest.mark.servers
 ROOT = Path(__file__).parents[3]
@@ -115,7 +116,7 @@ def test_one_lab_at_a_time_and_down_leaves_it_alone(tmp_path: Path) -> None:
         assert lab.broken() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, case(signal.SIGTERM, rare=True)])
 def test_ctrl_c_leaves_nothing(child: Child, number: signal.Signals) -> None:
     child.process.send_signal(number)
     child.process.wait(30)
@@ -133,7 +134,7 @@ def test_the_guardian_ends_what_a_killed_lab_left(child: Child) -> None:
     assert not [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
-@pytest.mark.parametrize("by", ["down", "the next lab"])
+@pytest.mark.parametrize("by", [case("down", rare=True), "the next lab"])
 def test_strays_are_found_when_the_guardian_was_killed_too(child: Child, by: str) -> None:
     child.guardian().kill()
     child.process.kill()

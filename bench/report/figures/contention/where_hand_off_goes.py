@@ -111,7 +111,7 @@ def _caption(evidence: Evidence, rows: Sequence[_Row], answered_first: Sequence[
 
 
 def _whose_trips(cells: Iterable[Cell]) -> str:
-    over = any(run.network is not None for cell in cells for run in cell.used)
+    over = any(run.network or run.peer_network for cell in cells for run in cell.used)
     return "at the median of the network that each run had" if over else "at this machine's median"
 
 
