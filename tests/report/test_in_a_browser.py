@@ -19,6 +19,7 @@ from bench.report.writers.html import html_page
 from bench.servers.running.ports import free_ports
 from tests.report import hazard_campaigns
 from tests.report.browser import Browser, browser, until_it_answers
+from tests.thorough import case
 
 # Of every cell that is shown: how it is set, and whether its words stay within it.
 _CELLS = """
@@ -90,7 +91,7 @@ def lab(evidence: Evidence, hazards: HazardEvidence, tmp_path_factory: pytest.Te
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("width", [1400, 1000])
+@pytest.mark.parametrize("width", [case(1400, rare=True), 1000])
 def test_jupyterlab_sets_our_tables_as_we_do(lab: str, window: Browser, width: int) -> None:
     window.resize(width, 1000)
     window.open(lab)

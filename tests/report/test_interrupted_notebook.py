@@ -12,6 +12,7 @@ import pytest
 from bench.records.store import CampaignFolder
 from bench.report.notebook import NOTEBOOK, render_notebooks
 from tests.commands.test_bad_luck import until
+from tests.thorough import case
 
 _COMMAND = """
 import sys
@@ -33,7 +34,7 @@ def one_cell(root: Path, source: str) -> Path:
 
 
 @pytest.mark.parametrize("within_a_cell", [False, True], ids=["while the kernel starts", "within a cell"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, case(signal.SIGTERM, rare=True)])
 def test_a_signal_ends_the_command_and_the_kernel(
     synthetic: Path, tmp_path: Path, number: signal.Signals, within_a_cell: bool
 ) -> None:

@@ -16,6 +16,7 @@ from bench.systems.etcd import upkeep
 from bench.systems.etcd.lock import EtcdLock
 from bench.systems.wait import Wait
 from tests.certificates import rsa_pair
+from tests.thorough import one_in
 from tests.unit.etcd_server import ask, etcd
 
 TRY, WATCH = Wait("try"), Wait("watch")
@@ -127,7 +128,7 @@ def goes_on(client: LockClient, grant: Grant | Refusal, call: str) -> None:
         assert isinstance(client.release(again), Released)
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", one_in(2, EVENTS))
 def test_a_session_that_outlives_its_token_is_kept_alive_and_revoked(users: Users, event: str) -> None:
     client = EtcdLock.open(users.endpoint, ClientOptions(ttl_ms=4_000, call_timeout_ms=CALL_MS))
     grant = client.acquire(f"kept {event}", 4_000, 0, TRY)
