@@ -36,6 +36,32 @@ def nodes(root: Path, *names: str, port_names: tuple[str, ...] = ("client", "pee
     return made
 
 
+def test_a_line_refuses_whoever_comes_before_its_server_listens(lines: PeerLines, tmp_path: Path) -> None:
+    """As the server would: a connection that is taken and then dropped costs ZooKeeper's servers their election."""
+    (node,) = nodes(tmp_path, "etcd-1")
+    (laid,) = lines.lay(ETCD, [node])
+    place = (laid.reached_at, node.ports["peer"])
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(place, timeout=PATIENT_S)
+    with socket.create_server(("127.0.0.1", node.ports["peer"])) as listener:
+        with closing(_let_in(place)) as through, listener.accept()[0] as accepted:
+            through.sendall(b"through")
+            assert accepted.recv(7) == b"through"
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):  # the line looked whether it listens, without a connection of its own
+            listener.accept()
+
+
+def _let_in(place: tuple[str, int]) -> socket.socket:
+    give_up = time.monotonic() + PATIENT_S
+    while True:
+        try:
+            return socket.create_connection(place, timeout=PATIENT_S)
+        except ConnectionRefusedError:
+            assert time.monotonic() < give_up, "the line never listened"
+            time.sleep(0.005)  # poll: the line tells nobody that it listens now
+
+
 def test_what_comes_past_a_line_is_seen(lines: PeerLines, tmp_path: Path) -> None:
     """Both ends are in this process, which stands for a server."""
     (node,) = nodes(tmp_path, "etcd-1")
