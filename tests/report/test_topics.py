@@ -9,7 +9,7 @@ import pytest
 
 from bench.analysis.ancestry import RunAncestry, Sources
 from bench.analysis.evidence import Evidence
-from bench.analysis.places import APART, CONTENTION, SEVERAL
+from bench.analysis.places import APART, CONTENTION, SEVERAL, reference_campaign
 from bench.records.store import CampaignFolder
 from bench.report.documents.comparison import comparison_document
 from bench.report.documents.results import results_document
@@ -19,6 +19,7 @@ from bench.report.tidy import cells_csv, claims_csv, comparison_csv
 from bench.report.topics import TOPICS, Topic, apart
 from bench.report.writers.markdown import markdown
 from tests import campaigns
+from tests.report.test_figures import boxes, covering
 
 OTHERS = tuple(topic for topic in TOPICS if topic.place != CONTENTION)
 
@@ -46,6 +47,18 @@ def beside(folder: CampaignFolder) -> Evidence:
 def test_each_place_is_one_topic_with_its_figures() -> None:
     assert sorted(topic.place for topic in TOPICS) == sorted(APART) == sorted(OF_TOPIC)
     assert len({topic.page for topic in TOPICS}) == len(TOPICS)
+
+
+def test_words_of_the_references_figures_lie_within_them_and_apart() -> None:
+    for topic, found in apart(Evidence.load(reference_campaign())):
+        for drawing in topic.drawings(found):
+            assert covering(drawing) == [], drawing.name
+            width, height = drawing.figure.get_size_inches() * drawing.figure.dpi
+            for words, box in boxes(drawing):
+                assert box.x0 >= -1, (drawing.name, words)
+                assert box.x1 <= width + 1, (drawing.name, words)
+                assert box.y0 >= -1, (drawing.name, words)
+                assert box.y1 <= height + 1, (drawing.name, words)
 
 
 def test_they_are_found_and_never_pooled(beside: Evidence) -> None:

@@ -21,7 +21,8 @@ from bench.report.style import house_style, look
 
 NAME = "round_trips"
 _TITLE = "Latency by round trip: the slope counts the round trips"
-_PANEL_IN, _LEFT_IN, _NAMES_IN, _TOP_IN, _SCALE_IN, _GAP_IN = 2.7, 0.6, 1.05, 0.55, 0.5, 0.25
+_PANEL_IN, _LEFT_IN, _TOP_IN, _SCALE_IN, _GAP_IN = 2.7, 0.6, 0.55, 0.5, 0.25
+_BESIDE_IN, _LETTER_IN = 0.1, 0.054  # of a line's name, which stands beside its end
 _OF_PEERS = "Below, only the round trips between servers vary, and the client asks the leader. "
 _US_PER_MS = 1_000.0
 
@@ -37,6 +38,7 @@ def round_trips(evidence: Evidence) -> Drawing:
         "through its delay lines. Lines: Theil and Sen's slope, written beside the system: its sequential round trips. "
         f"{_OF_PEERS if PEERS in shown else ''}{machine_words(evidence)}"
     )
+    names_in = _BESIDE_IN + _LETTER_IN * max(len(_label(one)) for one in found)
     with house_style():
         below_in = caption_height_in(caption, WIDTH_IN) + _SCALE_IN
         row_in = _PANEL_IN + _SCALE_IN + _GAP_IN
@@ -46,7 +48,7 @@ def round_trips(evidence: Evidence) -> Drawing:
         for row, between in enumerate(reversed(shown)):
             for place, operation in enumerate(OPERATIONS):
                 these = [one for one in found if (one.operation, one.between) == (operation, between)]
-                _panel(figure, place, operation, these, below_in + row * row_in)
+                _panel(figure, place, operation, these, below_in + row * row_in, names_in)
     runs = dict.fromkeys(run.run_id for one in found for run in one.runs)
     return load_drawing(NAME, _TITLE, caption, runs, evidence, figure)
 
@@ -55,12 +57,18 @@ def _counted(evidence: Evidence) -> tuple[Counted, ...]:
     return counted(evidence.rows)
 
 
-def _panel(figure: Figure, place: int, operation: str, found: Sequence[Counted], below_in: float) -> None:
+def _label(one: Counted) -> str:
+    return f"{names.title(one.system)} {one.slope.round_trips:.2f}"
+
+
+def _panel(
+    figure: Figure, place: int, operation: str, found: Sequence[Counted], below_in: float, names_in: float
+) -> None:
     if not found:
         return
     width_in, height_in = (float(size) for size in figure.get_size_inches())
-    panel_in = (width_in - 2 * (_LEFT_IN + _NAMES_IN)) / 2
-    left_in = _LEFT_IN + place * (panel_in + _NAMES_IN + _LEFT_IN)
+    panel_in = (width_in - 2 * (_LEFT_IN + names_in)) / 2
+    left_in = _LEFT_IN + place * (panel_in + names_in + _LEFT_IN)
     axes = figure.add_axes((left_in / width_in, below_in / height_in, panel_in / width_in, _PANEL_IN / height_in))
     ends = []
     for one in found:
@@ -78,9 +86,7 @@ def _panel(figure: Figure, place: int, operation: str, found: Sequence[Counted],
         ends_us = (0.0, xs[-1])
         line_ms = [(one.slope.fixed_us + one.slope.round_trips * x) / _US_PER_MS for x in ends_us]
         axes.plot([x / _US_PER_MS for x in ends_us], line_ms, color=own.colour, linestyle=own.line, linewidth=1.4)
-        ends.append(
-            (xs[-1] / _US_PER_MS, line_ms[-1], f"{names.title(one.system)} {one.slope.round_trips:.2f}", own.colour)
-        )
+        ends.append((xs[-1] / _US_PER_MS, line_ms[-1], _label(one), own.colour))
     axes.set_xlim(left=0.0)
     axes.set_ylim(bottom=0.0)
     axes.set_title(operation, fontsize=7.8, pad=4)
