@@ -147,6 +147,10 @@ class ServerSpec(ABC):
     def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
         """Write configurations into the nodes' (existing, empty or kept) folders; say how to start each node."""
 
+    def called_at(self, node: Node) -> tuple[str, int] | None:
+        """Where a node must listen before the next one is started, which calls it only then; None: in any order."""
+        return None
+
     @abstractmethod
     def prove(self, node: Node, pid: int | None) -> str:
         """Ask the server on `node` who it is and return its identity (run id, cluster id, data directory).

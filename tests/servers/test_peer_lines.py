@@ -3,8 +3,9 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from bench.records.round_trip import echoing
 from bench.servers.network.peers import PEER_HOST, PeerLines, past_lines, peer_lines
 from bench.servers.running.ports import free_ports
-from bench.servers.spec import Found, Node
+from bench.servers.running.supervisor import Supervisor
+from bench.servers.spec import Found, Launch, Node
 from bench.systems.etcd.identity import Topology, member_id
 from bench.systems.etcd.server import EtcdServers
 from bench.systems.redis.server import RedisServers
@@ -34,32 +36,6 @@ def nodes(root: Path, *names: str, port_names: tuple[str, ...] = ("client", "pee
     for node in made:
         node.directory.mkdir()
     return made
-
-
-def test_a_line_refuses_whoever_comes_before_its_server_listens(lines: PeerLines, tmp_path: Path) -> None:
-    """As the server would: a connection that is taken and then dropped costs ZooKeeper's servers their election."""
-    (node,) = nodes(tmp_path, "etcd-1")
-    (laid,) = lines.lay(ETCD, [node])
-    place = (laid.reached_at, node.ports["peer"])
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(place, timeout=PATIENT_S)
-    with socket.create_server(("127.0.0.1", node.ports["peer"])) as listener:
-        with closing(_let_in(place)) as through, listener.accept()[0] as accepted:
-            through.sendall(b"through")
-            assert accepted.recv(7) == b"through"
-        listener.settimeout(0)
-        with pytest.raises(BlockingIOError):  # the line looked whether it listens, without a connection of its own
-            listener.accept()
-
-
-def _let_in(place: tuple[str, int]) -> socket.socket:
-    give_up = time.monotonic() + PATIENT_S
-    while True:
-        try:
-            return socket.create_connection(place, timeout=PATIENT_S)
-        except ConnectionRefusedError:
-            assert time.monotonic() < give_up, "the line never listened"
-            time.sleep(0.005)  # poll: the line tells nobody that it listens now
 
 
 def test_what_comes_past_a_line_is_seen(lines: PeerLines, tmp_path: Path) -> None:
@@ -155,3 +131,21 @@ def test_zookeeper_servers_reach_the_others_over_lines_and_no_lower_one_asks_a_h
     configs = [(node.directory / "zoo.cfg").read_text() for node in plain]
     members = {text[text.index("server.1") :] for text in configs}
     assert len(members) == 1, "without lines all have the same"
+
+
+class SlowFirst(ZooKeeperServers):
+    """Its first server takes longer to start than the others take to elect a leader."""
+
+    def prepare(self, nodes: Sequence[Node], found: Found) -> Sequence[Launch]:
+        first, *others = super().prepare(nodes, found)
+        return [replace(first, argv=("sh", "-c", 'sleep 8; exec "$@"', "sh", *first.argv)), *others]
+
+
+@pytest.mark.servers
+def test_a_zookeeper_server_that_is_slow_to_start_is_called_by_the_others(lines: PeerLines, tmp_path: Path) -> None:
+    spec = SlowFirst()
+    supervisor = Supervisor(tmp_path, lay_peers=lines.lay)
+    try:
+        supervisor.up([spec])  # which waits until all three follow one leader
+    finally:
+        supervisor.down([spec])

@@ -3,10 +3,6 @@
 A line is a loopback port of its own before one server's address. What comes from either side is held for its
 direction's delay and then goes on, in its order; what is not delayed goes on at once. Bytes are never lost: a reset
 is an end of both sides.
-
-A line in a server's place (with a port that was asked for) refuses whoever comes before that server first listens, as
-the server would: one that took the connection and then dropped it kept ZooKeeper's servers from electing a leader for
-more than a minute, since each message that is lost so doubles the time until the next (FastLeaderElection).
 """
 
 import errno
@@ -15,8 +11,6 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from pathlib import Path
-from typing import NamedTuple
 
 from bench.servers.network.counts import Ledger
 from bench.servers.network.delay import Delay
@@ -26,16 +20,7 @@ from bench.servers.network.timer import Timer
 Address = tuple[str, int]
 _CHUNK_BYTES = 16_384
 _BACKLOG = 1_024  # connections that wait to be accepted
-_LISTEN = "0A"  # of the kernel's TCP states (include/net/tcp_states.h)
-_LOOK_AGAIN_NS = 20_000_000  # for a server that starts
 _monotonic_ns = time.monotonic_ns  # of the module: looked up for every message
-
-
-class Gate(NamedTuple):
-    """A line in a server's place, which listens when its server does."""
-
-    listener: socket.socket
-    target: Address
 
 
 class Carrier:
@@ -46,9 +31,7 @@ class Carrier:
         self.delay = delay
         self.ledger = Ledger()
         self.echo: Address | None = None  # where new connections go instead of to their servers
-        self._held: list[
-            tuple[int, int, Flow | Link | Gate, bytes | End]
-        ] = []  # a heap: due, in which order, whose, what
+        self._held: list[tuple[int, int, Flow | Link, bytes | End]] = []  # a heap: due, in which order, whose, what
         self._number = 0
         self._running = True
         self._epoll = select.epoll()
@@ -58,13 +41,11 @@ class Carrier:
         self._watched: dict[int, int] = {}
         self._links: set[Link] = set()
         at = at or [("127.0.0.1", 0)] * len(targets)
-        self._listeners = [_bound(one) for one in at]
+        self._listeners = [socket.create_server(one, backlog=_BACKLOG) for one in at]
         self.places: list[Address] = [one.getsockname() for one in self._listeners]
-        for listener, target, (_, port) in zip(self._listeners, targets, at, strict=True):
-            if port:
-                self._open(Gate(listener, target))
-            else:
-                self._listen_at(listener, target)
+        for listener, target in zip(self._listeners, targets, strict=True):
+            listener.setblocking(False)
+            self.watch(listener.fileno(), lambda _, listener=listener, to=target: self._accept(listener, to))  # type: ignore[misc]
         self.watch(self._timer.fileno(), lambda _: None)  # what is due goes on after each event
 
     def watch(self, descriptor: int, act: Callable[[int], None]) -> None:
@@ -85,7 +66,6 @@ class Carrier:
     def run(self) -> None:
         """Carry. Whatever ends it, the connections end with it."""
         poll, acts = self._epoll.poll, self._acts
-        self._arm()
         while self._running:
             for descriptor, events in poll():
                 act = acts.get(descriptor)
@@ -93,24 +73,10 @@ class Carrier:
                     act(events)
             if self._held:
                 self._release()
-            self._arm()
-
-    def _arm(self) -> None:
-        due_ns = self._held[0][0] if self._held else 0
-        if due_ns != self._armed_ns:
-            self._timer.set(due_ns)
-            self._armed_ns = due_ns
-
-    def _open(self, gate: Gate) -> None:
-        """Listen if the server does by now, else look again soon."""
-        if _listens(gate.target):
-            self._listen_at(gate.listener, gate.target)
-        else:
-            self._hold(_monotonic_ns() + _LOOK_AGAIN_NS, gate, b"")
-
-    def _listen_at(self, listener: socket.socket, target: Address) -> None:
-        listener.listen(_BACKLOG)
-        self.watch(listener.fileno(), lambda _: self._accept(listener, target))
+            due_ns = self._held[0][0] if self._held else 0
+            if due_ns != self._armed_ns:
+                self._timer.set(due_ns)
+                self._armed_ns = due_ns
 
     def _accept(self, listener: socket.socket, target: Address) -> None:
         try:
@@ -176,7 +142,7 @@ class Carrier:
         flow.pending += 1
         self._hold(due_ns, flow, item)
 
-    def _hold(self, due_ns: int, whose: Flow | Link | Gate, item: bytes | End) -> None:
+    def _hold(self, due_ns: int, whose: Flow | Link, item: bytes | End) -> None:
         self._number += 1
         heappush(self._held, (due_ns, self._number, whose, item))
 
@@ -189,8 +155,6 @@ class Carrier:
             if isinstance(whose, Link):
                 if whose.ends_by == number:
                     self._close(whose, reset=True)
-            elif isinstance(whose, Gate):
-                self._open(whose)
             elif not whose.link.closed:
                 whose.pending -= 1
                 ledger.messages += 1
@@ -247,23 +211,3 @@ class Carrier:
             del self._watched[descriptor], self._acts[descriptor]
         self._links.discard(link)
         link.close(reset)
-
-
-def _listens(target: Address) -> bool:
-    """Does somebody listen at this port? Asked of the kernel: a connection would be one more that the server sees."""
-    port = f":{target[1]:04X}"
-    for table in (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6")):
-        if table.exists():  # tcp6: where the kernel has IPv6
-            rows = (line.split() for line in table.read_text().splitlines()[1:])
-            if any(row[1].endswith(port) and row[3] == _LISTEN for row in rows):
-                return True
-    return False
-
-
-def _bound(place: Address) -> socket.socket:
-    """Its port is taken, and nobody is let in yet."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(place)
-    listener.setblocking(False)
-    return listener

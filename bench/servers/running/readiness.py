@@ -1,5 +1,6 @@
 """Waiting for servers: ask until the answer is there, the process has died, or the deadline has passed."""
 
+import socket
 import subprocess
 import threading
 import time
@@ -13,6 +14,7 @@ from bench.servers.spec import NotReady
 
 _Answer = TypeVar("_Answer")
 _ASK_EVERY_S = 0.05
+_LET_IN_WITHIN_S = 1.0
 
 
 class Died(LockbenchError):
@@ -46,6 +48,14 @@ def until_ready(
                 raise TooLate(f"{name} was not ready in time: {not_yet}{_said(log_path)}") from not_yet
             if process is None:
                 threading.Event().wait(_ASK_EVERY_S)  # poll: a foreign server has no event to wait for
+
+
+def listens(address: tuple[str, int]) -> None:
+    """Raises NotReady unless somebody lets a connection in there."""
+    try:
+        socket.create_connection(address, timeout=_LET_IN_WITHIN_S).close()
+    except OSError as refused:
+        raise NotReady(f"nobody listens at {address[0]}:{address[1]}") from refused
 
 
 def _said(log_path: Path | None) -> str:

@@ -18,7 +18,7 @@ from bench.servers.process import start, stop
 from bench.servers.running import compose
 from bench.servers.running.accounts import closed_to, hand_over, make_way, remedy
 from bench.servers.running.ports import claim_ports, free_ports
-from bench.servers.running.readiness import until_ready
+from bench.servers.running.readiness import listens, until_ready
 from bench.servers.running.settings import Settings, endpoint_from_url, load_settings, variable
 from bench.servers.running.state import NodeState, RunningSet, StateFile, exclusive, home_named
 from bench.servers.spec import Launch, Missing, Node, NotReady, ServerSpec, WrongServer
@@ -208,6 +208,11 @@ class Supervisor:
         for state, launch in zip(starting.nodes, launches, strict=True):
             self._launches[spec.name, state.node.name] = launch
             starting.processes.append(start(launch, state.folder / "pid", state.log_path))
+            if (address := spec.called_at(state.node)) is not None:
+                deadline = time.monotonic() + spec.ready_within_s
+                until_ready(
+                    partial(listens, address), deadline, state.node.name, starting.processes[-1], state.log_path
+                )
 
     def _lay_out(self, spec: ServerSpec) -> tuple[NodeState, ...]:
         """Fresh, empty folders and ports for every node."""

@@ -141,6 +141,11 @@ class ZooKeeperServers(ServerSpec):
             hidden=READ_BY_JAVA,
         )
 
+    def called_at(self, node: Node) -> tuple[str, int] | None:
+        """Behind lines only the server with the higher number calls (see `_entry`), and only while it looks for a
+        leader: one that came up after the others had elected theirs would never be called."""
+        return (node.host, node.ports["election"]) if node.peer_host else None
+
     def prove(self, node: Node, pid: int | None) -> str:
         """The server's own number and data directory, compared with the node's when we started the process."""
         try:
