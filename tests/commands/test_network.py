@@ -30,7 +30,7 @@ def line_processes(folder: Path) -> list[int]:
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize(("system", "addresses"), [("redlock", 5), case("etcd", 3, rare=True)])
+@pytest.mark.parametrize(("system", "addresses"), [case("redlock", 5, rare=True), ("etcd", 3)])
 def test_each_run_has_the_network_that_it_asks_for(tmp_path: Path, system: str, addresses: int) -> None:
     """Redlock has five addresses; a client of etcd or ZooKeeper has one connection to any of three."""
     asked = ("-s", system, "-w", "uncontended", "--network", "rtt=5ms")

@@ -75,24 +75,32 @@ def pytests(tmp_path: Path) -> Path:
     stand_in.write_text("""#!/bin/sh
 echo "pytest $*"
 if [ -n "${PYTEST_DEBUG_TEMPROOT:-}" ]; then touch "$PYTEST_DEBUG_TEMPROOT/left" && echo "$PYTEST_DEBUG_TEMPROOT"; fi
-case "$*" in *-n*) exit "$WAITING" ;; *) exit "$MEASURING" ;; esac
+case "$*" in *--last-failed*) exit "$AGAIN" ;; *-n*) exit "$WAITING" ;; *) exit "$MEASURING" ;; esac
 """)
     stand_in.chmod(0o755)
     return stand_in
 
 
-@pytest.mark.parametrize(("waiting", "measuring"), [(0, 0), (1, 0), (0, 1), (2, 5)])
-def test_all_tests_are_run_and_a_failure_of_any_is_told(pytests: Path, waiting: int, measuring: int) -> None:
+@pytest.mark.parametrize(
+    ("waiting", "again", "measuring", "code"),
+    [(0, 7, 0, 0), (0, 7, 1, 1), (2, 7, 5, 5), (2, 7, 0, 2), (1, 0, 0, 0), (1, 1, 0, 1), (1, 0, 1, 1)],
+)
+def test_all_tests_are_run_and_a_failure_of_any_is_told(
+    pytests: Path, waiting: int, again: int, measuring: int, code: int
+) -> None:
+    """Tests that failed beside others are run once more alone, and are named."""
     done = subprocess.run(
         [ROOT / "tools/tests.sh", pytests],
-        env={**os.environ, "WAITING": str(waiting), "MEASURING": str(measuring)},
+        env={**os.environ, "WAITING": str(waiting), "AGAIN": str(again), "MEASURING": str(measuring)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == (measuring or waiting)
-    beside, alone = re.findall(r"^pytest (.*)$", done.stdout, re.MULTILINE)
+    assert done.returncode == code
+    beside, *once_more, alone = re.findall(r"^pytest (.*)$", done.stdout, re.MULTILINE)
+    assert [("--last-failed " in one, "--verbose" in one) for one in once_more] == [(True, True)] * (waiting == 1)
+    assert ("Run once more, alone" in done.stdout) == (waiting == 1)
     assert alone == "-m measures and not thorough"
     assert beside.endswith("-m not measures and not thorough")
     assert not [folder for folder in re.findall(r"^/.*$", done.stdout, re.MULTILINE) if Path(folder).exists()]

@@ -16,6 +16,7 @@ from tests.hazards.scenarios.conftest import Play
 from tests.thorough import case, one_in
 
 pytestmark = pytest.mark.servers
+TOLD_LATE_MS = 500
 
 
 def trials_of(history: HazardHistory) -> list[Trial]:
@@ -138,10 +139,10 @@ def test_who_holds_while_a_leader_stands_still_is_told_what_becomes_of_it(play: 
     leader, follower = trials_of(history)
     assert (leader.parameters["who"], follower.parameters["who"]) == ("leader", "follower")
     for trial, judged in zip((leader, follower), checked.trials, strict=True):
-        # An etcd client gives up by its own clock. A follower of a stalled ZooKeeper leader goes on to assure its
-        # clients, so a session may be over, and the next in the queue be told first: the holder is told right after.
-        told_late_ms = 0 if system == "etcd" else 500
-        assert judged.overlap_ns <= told_late_ms * 1e6, (trial.notes, trial.beliefs)
+        # A follower of a stalled ZooKeeper leader goes on to assure its clients, so a session may be over, and the next
+        # in the queue be told first: the holder is told right after. The same where a leader of etcd that goes on
+        # revokes leases which its successor has renewed (etcd issues 12528 and 15247).
+        assert judged.overlap_ns <= TOLD_LATE_MS * 1e6, (trial.notes, trial.beliefs)
         assert trial.measures["stall_ms"] >= 2_000
         # Either the lock outlived it, or its holder knows that it did not.
         assert trial.notes["holder.check"].startswith(("held", "lost"))
