@@ -13,7 +13,7 @@ def case(*values: Any, rare: bool, **of: Any) -> Any:
 
 
 def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
-    """Of so many that follow each other, `make test` runs the first. Where they stand for a kind, kinds go first."""
+    """Of so many that follow each other, `make test` runs the first."""
     return [
         case(*(each if isinstance(each, tuple) else (each,)), rare=number % count != 0)
         for number, each in enumerate(cases)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 # Folders whose files share servers, or what is costly to make: the judge reads all of the reference first.
@@ -33,6 +34,10 @@ class ByServers(LoadScopeScheduling):
     Files that share servers, such as a lab of every server set, or other costly things are one unit. The conformance
     suite is one file over all systems: there each server set is a unit, by the word that its systems' names begin with.
     """
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # by number of tests, it would undo `longest_first`
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")

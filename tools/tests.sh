@@ -24,7 +24,7 @@ unset PYTHONDONTWRITEBYTECODE
 
 beside='not measures and not thorough'
 failed=0
-"$pytest" -n 4 --no-loadscope-reorder --durations=40 --durations-min=5 -m "$beside" || failed=$?
+"$pytest" -n 4 --durations=40 --durations-min=5 -m "$beside" || failed=$?
 if [ "$failed" -eq 1 ]; then
     echo "Run once more, alone: what failed beside other tests. Look at each: a fault may show on a busy machine only."
     "$pytest" --last-failed --last-failed-no-failures=none --maxfail=3 --verbose -m "$beside" && failed=0

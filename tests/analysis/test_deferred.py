@@ -1,3 +1,5 @@
+"""What is measured apart is read when somebody asks for it, and not before."""
+
 import pytest
 
 from bench.analysis.deferred import Deferred

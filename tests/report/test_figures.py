@@ -68,6 +68,14 @@ def covering(drawing: Drawing) -> list[tuple[str, str]]:
     ]
 
 
+def beyond(drawing: Drawing) -> list[str]:
+    """Words that reach beyond the edge of the figure."""
+    width, height = drawing.figure.get_size_inches() * drawing.figure.dpi
+    return [
+        words for words, box in boxes(drawing) if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1
+    ]
+
+
 def test_no_words_cover_each_other(evidence: Evidence) -> None:
     for one in (evidence, Evidence.load(reference_campaign())):
         for draw in ALL:

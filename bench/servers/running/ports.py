@@ -1,4 +1,4 @@
-"""Free loopback ports for private servers."""
+"""Loopback ports of private servers: free ones, and whether somebody listens at one."""
 
 import random
 import socket
@@ -10,6 +10,7 @@ from bench.errors import LockbenchError
 # Below the kernel's usual range for outgoing connections (32768-60999): a client's own port can then never sit on a
 # server's port while that server is being restarted.
 _RANGE = range(20_000, 32_000)
+_LET_IN_WITHIN_S = 1.0
 
 
 class PortTaken(LockbenchError):
@@ -47,6 +48,15 @@ def claim_ports(ports: Iterable[int], host: str = "127.0.0.1") -> tuple[int, ...
                     "or leave it out and lockbench picks free ports"
                 )
     return claimed
+
+
+def lets_in(host: str, port: int) -> bool:
+    """Is a connection let in there?"""
+    try:
+        socket.create_connection((host, port), timeout=_LET_IN_WITHIN_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def _bind(held: ExitStack, port: int, host: str = "127.0.0.1") -> str | None:

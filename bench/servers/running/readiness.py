@@ -1,6 +1,5 @@
 """Waiting for servers: ask until the answer is there, the process has died, or the deadline has passed."""
 
-import socket
 import subprocess
 import threading
 import time
@@ -10,11 +9,11 @@ from typing import TypeVar
 
 from bench.errors import LockbenchError
 from bench.servers.process import last_lines
+from bench.servers.running.ports import lets_in
 from bench.servers.spec import NotReady
 
 _Answer = TypeVar("_Answer")
 _ASK_EVERY_S = 0.05
-_LET_IN_WITHIN_S = 1.0
 
 
 class Died(LockbenchError):
@@ -51,11 +50,9 @@ def until_ready(
 
 
 def listens(address: tuple[str, int]) -> None:
-    """Raises NotReady unless somebody lets a connection in there."""
-    try:
-        socket.create_connection(address, timeout=_LET_IN_WITHIN_S).close()
-    except OSError as refused:
-        raise NotReady(f"nobody listens at {address[0]}:{address[1]}") from refused
+    """Raises NotReady unless somebody does."""
+    if not lets_in(*address):
+        raise NotReady(f"nobody listens at {address[0]}:{address[1]}")
 
 
 def _said(log_path: Path | None) -> str:

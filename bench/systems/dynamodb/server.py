@@ -1,7 +1,6 @@
 """The bench's own server of the DynamoDB API: found, started, proven, reached."""
 
 import json
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -9,6 +8,7 @@ from typing import ClassVar
 import psutil
 
 from bench.servers.endpoint import Endpoint
+from bench.servers.running.ports import lets_in
 from bench.servers.spec import Found, Launch, Missing, Node, NotReady, ServerSpec, ToldTime, WrongServer
 from bench.servers.url import EVERY_SECRET, UrlRules
 from bench.systems.dynamodb import clock, engines, tables, upkeep, view
@@ -50,7 +50,9 @@ class DynamoDBServers(ServerSpec):
     def prove(self, node: Node, pid: int | None) -> str:
         """The random mark in the engine's own tables, behind a port that the started process listens on."""
         if pid is not None:
-            served = _answers(node)  # asked first: if it was our process that answered, it is listening by now
+            served = lets_in(
+                node.host, node.port
+            )  # asked first: if it was our process that answered, it is listening by now
             if not _listens(pid, node.port):
                 if served:
                     raise WrongServer(f"{node.host}:{node.port} is served by another process than {pid}")
@@ -91,14 +93,6 @@ class DynamoDBServers(ServerSpec):
 
     def native_durability(self) -> Mapping[str, str]:
         return {"storage": engines.STORAGE}
-
-
-def _answers(node: Node) -> bool:
-    try:
-        socket.create_connection((node.host, node.port), timeout=1.0).close()
-    except OSError:
-        return False
-    return True
 
 
 def _listens(pid: int, port: int) -> bool:
