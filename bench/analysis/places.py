@@ -14,8 +14,10 @@ FIGURES = "figures"  # renderings of the reference campaign
 SEVERAL = "load"  # a folder of campaigns beside each other, which are one body of evidence
 HAZARDS = "hazards"  # the hazard campaign of the reference, in a folder below it
 CONTENTION = "contention"  # its campaigns about waiting, in another; as `members`, one or several
+AVAILABILITY = "availability"  # of faults while clients wait
 JOBS, STRANGERS, NETWORK = "jobs", "strangers", "network"  # and of whole jobs, of clients beside a hot key, of networks
-APART = (CONTENTION, JOBS, STRANGERS, NETWORK)  # what a folder may have apart: each of other code, so never pooled
+# What a folder may have apart: each of other code, so never pooled.
+APART = (CONTENTION, AVAILABILITY, JOBS, STRANGERS, NETWORK)
 _MARK = Path("data") / "claims.csv"
 
 

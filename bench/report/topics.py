@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.analysis.evidence import Evidence
-from bench.analysis.places import CONTENTION, JOBS, NETWORK, STRANGERS
+from bench.analysis.places import AVAILABILITY, CONTENTION, JOBS, NETWORK, STRANGERS
 from bench.report.figures import OF_TOPIC, Drawing
 
 
@@ -31,6 +31,7 @@ class Topic:
 _PAGES = {NETWORK: "round_trips"}  # docs/network.md explains how a network is made
 TOPICS = (
     Topic(CONTENTION, "Under contention", "What waiting for a lock costs", judged=True),
+    Topic(AVAILABILITY, "Faults while clients wait", "What waiters get while servers or a holder are lost"),
     Topic(JOBS, "Lock or no lock", "The same job with a lock and without one"),
     Topic(STRANGERS, "Strangers beside a hot key", "Whether a hot key slows clients of other keys"),
     Topic(NETWORK, "Over a network", "Round trips, counted by the clock", judged=True),

@@ -6,8 +6,8 @@ from itertools import chain
 from bench.analysis.claims import Claim
 from bench.analysis.evidence import Evidence
 from bench.analysis.hazards.evidence import HazardEvidence
+from bench.analysis.places import AVAILABILITY, JOBS, NETWORK, STRANGERS
 from bench.analysis.places import CONTENTION as WAITING
-from bench.analysis.places import JOBS, NETWORK, STRANGERS
 from bench.report.figures.acquire_latency import acquire_latency
 from bench.report.figures.claimed_ranges import claimed_ranges
 from bench.report.figures.contention import (
@@ -37,11 +37,12 @@ from bench.report.figures.where_time_goes import where_time_goes
 ALL = (acquire_latency, where_time_goes, claimed_ranges)
 OF_TOPIC: Mapping[str, Sequence[Callable[[Evidence], Drawing]]] = {  # of what may be measured apart
     WAITING: CONTENTION,
+    AVAILABILITY: (recovery_timeline,),
     NETWORK: (round_trips, where_claims_hold),
     JOBS: (lock_or_no_lock,),
     STRANGERS: (),
 }
-WHERE_MEASURED = (*chain(*OF_TOPIC.values()), recovery_timeline)  # left out where a campaign has no run of it
+WHERE_MEASURED = tuple(chain(*OF_TOPIC.values()))  # left out where a campaign has no run of it
 
 
 def load_drawings(evidence: Evidence) -> list[Drawing]:
