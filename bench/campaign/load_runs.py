@@ -139,9 +139,22 @@ class LoadRuns(Runs[CampaignFolder, RunPlan, RunFolder]):
         assert spec is not None, "a system without servers has no fault"
         ready = self._lab_ready.of(plan)
         servers = self._lab.servers(spec.name)
-        with _mended(servers), Striking(plan, servers, run.log_path, ready.placement.servers) as striking:
-            measured = run_load(plan, run, self._lab.supervisor, placement=ready.placement, interference=striking)
-        return measured.model_copy(update={"warmed": ready.warmed})
+        supervisor = self._lab.supervisor
+        with (
+            _mended(servers),
+            network_of(plan, supervisor) as network,
+            Striking(plan, servers, run.log_path, ready.placement.servers) as striking,
+        ):
+            measured = run_load(
+                plan,
+                run,
+                supervisor,
+                placement=ready.placement,
+                lines=network.lines if network else None,
+                interference=striking,
+            )
+            crossed = network.measured(measured) if network else None
+        return measured.model_copy(update={"warmed": ready.warmed, "network": crossed})
 
     def phase_of(self, failure: Exception) -> str:
         return "load" if isinstance(failure, LoadFailed) else "servers"

@@ -34,7 +34,8 @@ STRANGERS_PAUSE_MS = 10.0
 ARRIVALS = ("poisson", "uniform")
 THINKS = ("fixed", "exponential")
 NO_FAULT = "none"
-FAULTS = (NO_FAULT, "leader-killed", "minority-stopped", "majority-stopped", "holder-killed")
+HOLDER_KILLED = "holder-killed"
+FAULTS = (NO_FAULT, "leader-killed", "minority-stopped", "majority-stopped", HOLDER_KILLED)
 AUTO = "auto"  # wait as suits the system and the workload
 # A client has a connection and an alarm, two descriptors of the ten thousand that Locust asks for, and some need more.
 # A load process is saturated by far fewer: 1 000 clients are a mistake long before they are a danger to the machine.

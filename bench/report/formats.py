@@ -34,6 +34,11 @@ def significant(value: float, digits: int = 2) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
+def minus(text: str) -> str:
+    """A number that Python has written, with the sign that print has for less than nothing: −6 %."""
+    return text.replace("-", "−")
+
+
 def whole(value: float) -> str:
     """A count, thousands set apart."""
     return f"{value:,.0f}"

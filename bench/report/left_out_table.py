@@ -88,7 +88,7 @@ def _worst(line: _Line) -> str:
     if line.left_out is None:
         return NOTHING
     worst = line.left_out.worst
-    return f"{worst.error:+.0%} ({worst.network})"
+    return f"{formats.minus(f'{worst.error:+.0%}')} ({worst.network})"
 
 
 def _misses(line: _Line) -> Sequence[Miss]:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.analysis import names
 from bench.analysis.evidence import Evidence
-from bench.analysis.network.slopes import AGREES_WITHIN, Counted, counted
+from bench.analysis.network.slopes import AGREES_WITHIN, HAND_OFF, RECOVERY, Counted, counted
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING, RANGE
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
@@ -17,6 +18,14 @@ _EXPLANATION = (
     "each ms of the measured round trip is the number of sequential round trips: Theil and Sen's slope over the runs, "
     "with its 95 % interval. What does not depend on the network is the latency at a round trip of zero. An adapter "
     f"agrees within {AGREES_WITHIN:g}. Between servers: only those round trips vary, and the client asks the leader."
+)
+_OF_HAND_OFFS = (
+    " A hand-off is from a release's answer to the next client's grant, where clients meet at one key and are woken or "
+    "handed the lock; where they poll, a pause and luck decide."
+)
+_OF_RECOVERY = (
+    " Crash recovery: the time without a grant after a holder was killed. The end of a lease decides it, on the "
+    "servers' clock: no number of round trips is declared."
 )
 
 
@@ -35,7 +44,11 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
         for row in comparison.rows
         for one in counted(run for cell in row.cells.values() for run in cell.runs)
     ]
-    return (Heading(TITLE), Paragraph(_EXPLANATION), Table(_COLUMNS, lines)) if lines else ()
+    if not lines:
+        return ()
+    shown = {line.counted.operation for line in lines}
+    more = (_OF_HAND_OFFS if HAND_OFF in shown else "") + (_OF_RECOVERY if RECOVERY in shown else "")
+    return Heading(TITLE), Paragraph(_EXPLANATION + more), Table(_COLUMNS, lines)
 
 
 def round_trips_csv(evidence: Evidence) -> str:
@@ -63,11 +76,24 @@ def _flat(one: Counted) -> Mapping[str, object]:
 def slope_words(one: Counted) -> str:
     """The number with its interval."""
     slope = one.slope
-    return f"{slope.round_trips:.2f} [{slope.low:.2f}{RANGE}{slope.high:.2f}]"
+    return f"{number(slope.round_trips)} [{number(slope.low)}{RANGE}{number(slope.high)}]"
+
+
+def number(round_trips: float) -> str:
+    """To a hundredth; where a hand-off has none it may be a little less."""
+    return formats.minus(f"{round(round_trips, 2) + 0.0:.2f}")
 
 
 def _text(words: str, line: _Line) -> Text:
     return Text(words, runs=tuple(run.run_id for run in line.counted.runs))
+
+
+def _operation(line: _Line) -> str:
+    """A hand-off with the way to wait, which need not be the row's usual one."""
+    one = line.counted
+    return (
+        f"{one.operation} ({names.strategy(one.runs[0].workload.wait)})" if one.operation == HAND_OFF else one.operation
+    )
 
 
 def _declared(line: _Line) -> str:
@@ -88,7 +114,7 @@ def _networks(line: _Line) -> str:
 _COLUMNS: Sequence[Column[_Line]] = (
     system_column(lambda line: line.row),
     Column("Between", lambda line: line.counted.between, fit=Fit(width=10)),
-    Column("Operation", lambda line: line.counted.operation, fit=Fit(width=9)),
+    Column("Operation", _operation, fit=Fit(width=10)),
     Column("Round trips", lambda line: _text(slope_words(line.counted), line), fit=Fit()),
     Column("Declared", _declared, fit=Fit(width=8, right=True)),
     Column("Agrees", _agrees, fit=Fit(width=6)),

@@ -230,9 +230,11 @@ def test_a_network_is_for_servers_and_without_a_fault() -> None:
     ]
     with pytest.raises(BadWorkload, match="--network: memory has no servers"):
         by_options(["uncontended"], {"network": "zone"}, MEMORY, QUICK)
-    broken = {"network": "zone", "fault": "holder-killed", "keys": "1"}
-    with pytest.raises(BadWorkload, match="--network: a fault is measured without a network"):
+    broken = {"network": "zone", "fault": "leader-killed", "keys": "1"}
+    with pytest.raises(BadWorkload, match="--network: a fault of the servers is measured without a network"):
         by_options(["contended"], broken, [system("redis")], QUICK)
+    (of_a_holder,) = by_options(["contended"], broken | {"fault": "holder-killed"}, [system("redis")], QUICK)
+    assert [one.network for one in of_a_holder.cells_on(system("redis"), QUICK)] == ["zone"]
     with pytest.raises(BadWorkload, match="--network: 'near' is no network"):
         by_options(["contended"], {"network": "near"}, [system("redis")], QUICK)
 

@@ -17,7 +17,7 @@ WORKLOADS_OF = {
     "availability": (CONTENDED_RATE,),
     "contention": (UNCONTENDED, CONTENDED, CONTENDED_RATE),
     "jobs": JOBS,
-    "network": (UNCONTENDED,),
+    "network": (UNCONTENDED, CONTENDED),
     "strangers": (CONTENDED,),
 }
 
@@ -32,7 +32,8 @@ def test_every_plan_can_be_measured_on_all_its_systems(name: str, mode: str) -> 
     runs = plan_runs("c", file.systems, file.cells, MODES[mode], file.repetitions, seed=1)
     assert len({run.run_id for run in runs}) == len(runs) <= RUNS_AT_MOST
     assert len(file.cells) <= CELLS_AT_MOST
-    assert {run.workload.name for run in runs} == {*WORKLOADS_OF[name]}
+    measured = {run.workload.name for run in runs}
+    assert measured == {*WORKLOADS_OF[name]} or (mode == QUICK.name and measured < {*WORKLOADS_OF[name]})
     if name != "contention":
         return
     asked = {(run.system, Wait.parse(run.workload.wait).strategy) for run in runs}

@@ -16,9 +16,10 @@ from bench.analysis.contention.fair_queue import closed_wait_ns
 from bench.analysis.floor import CriticalPath, declared_path
 from bench.analysis.intervals import Estimate, Method
 from bench.analysis.network.cost_model import CostModel, Network
+from bench.analysis.network.slopes import meet
 from bench.analysis.runs import RunRow
 from bench.records.schema import RunPlan
-from bench.records.workload import CONTENDED, Workload
+from bench.records.workload import Workload
 
 _MEAN = "hand_off_us_mean"  # a mean wait is made of means
 
@@ -52,9 +53,7 @@ def is_about_hand_offs(plan: RunPlan) -> bool:
     """Do all clients of a run wait for one key, as suits the system, and for nothing else?"""
     workload = plan.workload
     return (
-        workload.name == CONTENDED
-        and workload.keys == 1
-        and not (workload.strangers or workload.pool or workload.think_ms or workload.has_fault)
+        meet(workload)
         and not (workload.has_network or workload.has_peer_network)
         and workload.wait == names.default_wait(plan.system)
     )

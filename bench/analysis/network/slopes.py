@@ -6,6 +6,9 @@ of the slopes between all pairs of runs over different networks. Its interval is
 of Kendall's test, and needs no assumption about the noise: a run that something else disturbed moves it little.
 
 Those between client and server and those between servers are counted apart: one network varies, the other stays.
+
+A hand-off is counted where clients are woken, or are handed the lock. Where they poll, a pause that the network does
+not change and the luck of who asks first decide when the next one has it.
 """
 
 import math
@@ -14,11 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from bench.analysis import names
 from bench.analysis.runs import RunRow, Setting
 from bench.records.schema import NetworkMeasured
-from bench.records.workload import UNCONTENDED, Workload
+from bench.records.workload import CONTENDED, HOLDER_KILLED, UNCONTENDED, Workload
+from bench.systems.registry import Trips
 
-OPERATIONS = ("acquire", "release")
+OPERATIONS = ("acquire", "release")  # of a lone client
+HAND_OFF = "hand-off"  # of clients that meet at one key
+RECOVERY = "crash recovery"  # of the same, when a holder was killed: the time without a grant
+COUNTED = (*OPERATIONS, HAND_OFF, RECOVERY)
 NETWORKS_NEEDED = 3
 AGREES_WITHIN = 0.15  # round trips
 _Z = 1.959964  # of 95 %
@@ -33,11 +41,12 @@ class _Between:
     asked: str
     of: Callable[[RunRow], NetworkMeasured | None]
     declared: str  # with the operation's name in it, where each has its own
+    handed: Callable[[Trips], int]  # of what a system states of its hand-offs
 
 
 _BETWEEN: Mapping[str, _Between] = {
-    CLIENTS: _Between("network", lambda run: run.network, "{}_round_trips"),
-    PEERS: _Between("peer_network", lambda run: run.peer_network, "peer_round_trips"),
+    CLIENTS: _Between("network", lambda run: run.network, "{}_round_trips", lambda trips: trips.client),
+    PEERS: _Between("peer_network", lambda run: run.peer_network, "peer_round_trips", lambda trips: trips.peers),
 }
 BETWEEN = tuple(_BETWEEN)
 
@@ -58,9 +67,9 @@ class Counted:
 
     system: str
     between: str  # of `BETWEEN`: whose round trips
-    operation: str  # of `OPERATIONS`
+    operation: str  # of `COUNTED`
     slope: Slope
-    declared: int | None  # by the adapter; None: not recorded
+    declared: int | None  # by the adapter; None: not recorded, or not for it to say
     runs: tuple[RunRow, ...]
 
     @property
@@ -74,26 +83,30 @@ class Counted:
 
 
 def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
-    """Every operation of every system whose lone client was measured over enough networks, in the order of the rows."""
+    """Every operation of every system that was measured over enough networks: systems in the order of the rows."""
     groups: dict[tuple[str, str, Setting | None, str], list[RunRow]] = {}
     for row in rows:
         for between, network in _BETWEEN.items():
-            if is_alone(row) and network.of(row) is not None:
+            if _operations(row) and network.of(row) is not None:
                 key = (between, row.system, row.setting, alike_but(row.workload, network.asked))
                 groups.setdefault(key, []).append(row)
     found = []
     for (between, system, *_), runs in groups.items():
         network = _BETWEEN[between]
-        for operation in OPERATIONS:
+        for operation in _operations(runs[0]):
             measured = [
                 (*point, getattr(run.workload, network.asked)) for run, point in _pairs(runs, operation, network)
             ]
             slope = theil_sen(measured)
             if slope is not None:
-                declared = runs[0].capabilities.get(network.declared.format(operation))
-                number = None if declared is None else int(declared)
-                found.append(Counted(system, between, operation, slope, number, tuple(runs)))
-    return tuple(found)
+                declared = _declared(runs[0], operation, network)
+                found.append(Counted(system, between, operation, slope, declared, tuple(runs)))
+    systems = list(dict.fromkeys(one.system for one in found))
+
+    def order(one: Counted) -> tuple[int, int, int]:
+        return systems.index(one.system), COUNTED.index(one.operation), BETWEEN.index(one.between)
+
+    return tuple(sorted(found, key=order))
 
 
 def points(runs: Iterable[RunRow], operation: str, between: str = CLIENTS) -> Sequence[tuple[float, float]]:
@@ -124,15 +137,50 @@ def is_alone(row: RunRow) -> bool:
     return not row.void and row.workload.name == UNCONTENDED and row.workload.clients == 1
 
 
+def meet(workload: Workload) -> bool:
+    """Do all clients wait for one key, and for nothing else, with nothing that strikes them?"""
+    alike = workload.name == CONTENDED and workload.keys == 1
+    return alike and not (workload.strangers or workload.pool or workload.think_ms or workload.has_fault)
+
+
 def alike_but(workload: Workload, *networks: str) -> str:
     """What runs have in common that differ in these networks alone, and in how long they are."""
     return repr(workload.model_dump(exclude={*_ALIKE_WITHOUT, *networks}))
 
 
+def _operations(row: RunRow) -> Sequence[str]:
+    """What the run of a row tells of; nothing where it is void, or about something else."""
+    if is_alone(row):
+        return OPERATIONS
+    if row.void:
+        return ()
+    if row.workload.fault == HOLDER_KILLED:
+        return (RECOVERY,)
+    return (HAND_OFF,) if meet(row.workload) and not names.polls(names.strategy(row.workload.wait)) else ()
+
+
+def _declared(run: RunRow, operation: str, network: _Between) -> int | None:
+    """A crash is over when a lease ends, which nobody declares a number of round trips of."""
+    if operation == RECOVERY:
+        return None
+    handed = names.hand_off_trips(run.system, names.strategy(run.workload.wait)) if operation == HAND_OFF else None
+    if handed is not None:
+        return network.handed(handed)
+    told = run.capabilities.get(network.declared.format("acquire" if operation == HAND_OFF else operation))
+    return None if told is None else int(told)
+
+
+def _latency_us(run: RunRow, operation: str) -> float | None:
+    if operation == RECOVERY:
+        never = run.availability.get("grants_again") == 0.0
+        return None if never or "without_grant_s" not in run.availability else 1e6 * run.availability["without_grant_s"]
+    return run.metrics.get(f"{operation.replace('-', '_')}_us_p50")
+
+
 def _pairs(runs: Iterable[RunRow], operation: str, between: _Between) -> Sequence[tuple[RunRow, tuple[float, float]]]:
     found = []
     for run in runs:
-        network, latency_us = between.of(run), run.metrics.get(f"{operation}_us_p50")
+        network, latency_us = between.of(run), _latency_us(run, operation)
         if network is not None and latency_us is not None:
             found.append((run, (network.rtt_us, latency_us)))
     return found

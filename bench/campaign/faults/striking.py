@@ -13,6 +13,7 @@ from bench.hazards.lab.servers import LabServers
 from bench.hazards.timeline import now_ns
 from bench.records.hazards import FaultWindow
 from bench.records.schema import RunPlan, Struck
+from bench.records.workload import HOLDER_KILLED
 from bench.servers.running.pinning import pin
 
 
@@ -35,10 +36,10 @@ class Striking:
             "leader-killed": (self._kill_leader, self._start),
             "minority-stopped": (stops[0], self._resume),
             "majority-stopped": (stops[1], self._resume),
-            "holder-killed": (self._kill_holder, lambda: None),
+            HOLDER_KILLED: (self._kill_holder, lambda: None),
         }
         self.begin, self.end = strike[self._kind]
-        self._holder = Holder(plan, servers.endpoint, log_path) if self._kind == "holder-killed" else None
+        self._holder = Holder(plan, servers.endpoint, log_path) if self._kind == HOLDER_KILLED else None
 
     def __enter__(self) -> "Striking":
         if self._holder is not None:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from bench.analysis import names
 from bench.analysis.evidence import Evidence
-from bench.analysis.network.slopes import BETWEEN, OPERATIONS, PEERS, Counted, counted
+from bench.analysis.network.slopes import CLIENTS, HAND_OFF, OPERATIONS, PEERS, Counted, counted
 from bench.report.figures.contention.marks import SMALL, WIDTH_IN, labels, nothing
 from bench.report.figures.drawing import (
     Drawing,
@@ -17,26 +17,41 @@ from bench.report.figures.drawing import (
     write_caption,
     write_title,
 )
+from bench.report.round_trips_table import number
 from bench.report.style import house_style, look
 
 NAME = "round_trips"
 _TITLE = "Latency by round trip: the slope counts the round trips"
 _PANEL_IN, _LEFT_IN, _TOP_IN, _SCALE_IN, _GAP_IN = 2.7, 0.6, 0.55, 0.5, 0.25
 _BESIDE_IN, _LETTER_IN = 0.1, 0.054  # of a line's name, which stands beside its end
-_OF_PEERS = "Below, only the round trips between servers vary, and the client asks the leader. "
+_ROWS = (
+    tuple((operation, CLIENTS) for operation in OPERATIONS),
+    tuple((operation, PEERS) for operation in OPERATIONS),
+    ((HAND_OFF, CLIENTS), (HAND_OFF, PEERS)),
+)
+_OF_PEERS = "Where only the round trips between servers vary, the client asks the leader. "
+_OF_HAND_OFFS = (
+    "Hand-off: clients meet at one key, and are woken or handed the lock; from a release's answer to the next grant. "
+)
 _US_PER_MS = 1_000.0
 
 
 def round_trips(evidence: Evidence) -> Drawing:
-    """Median acquire and release over the measured round trip; the lines are the slopes of the table."""
-    found = evidence.once(_counted)
+    """Medians over the measured round trip; the lines are the slopes of the table.
+
+    A row has acquire and release, or hand-offs by the two networks.
+    """
+    found = [one for one in evidence.once(_counted) if any((one.operation, one.between) in row for row in _ROWS)]
     if not found:
         return nothing(evidence, NAME, _TITLE, "one client over several networks")
-    shown = [between for between in BETWEEN if any(one.between == between for one in found)]
+    panels = {(one.operation, one.between) for one in found}
+    shown = [row for row in _ROWS if not panels.isdisjoint(row)]
     caption = (
-        "One client without contention. Each point: the median of one run over the round trip that was measured "
-        "through its delay lines. Lines: Theil and Sen's slope, written beside the system: its sequential round trips. "
-        f"{_OF_PEERS if PEERS in shown else ''}{machine_words(evidence)}"
+        "Acquire and release: one client without contention. Each point: the median of one run over the round trip "
+        "that was measured through its delay lines. Lines: Theil and Sen's slope, written beside the system: its "
+        "sequential round trips. "
+        f"{_OF_PEERS if any(between == PEERS for _, between in panels) else ''}"
+        f"{_OF_HAND_OFFS if any(operation == HAND_OFF for operation, _ in panels) else ''}{machine_words(evidence)}"
     )
     names_in = _BESIDE_IN + _LETTER_IN * max(len(_label(one)) for one in found)
     with house_style():
@@ -45,10 +60,10 @@ def round_trips(evidence: Evidence) -> Drawing:
         figure = canvas(WIDTH_IN, below_in + _PANEL_IN + (len(shown) - 1) * row_in + _TOP_IN)
         write_caption(figure, caption)
         write_title(figure, _TITLE)
-        for row, between in enumerate(reversed(shown)):
-            for place, operation in enumerate(OPERATIONS):
-                these = [one for one in found if (one.operation, one.between) == (operation, between)]
-                _panel(figure, place, operation, these, below_in + row * row_in, names_in)
+        for row, pair in enumerate(reversed(shown)):
+            for place, panel in enumerate(pair):
+                these = [one for one in found if (one.operation, one.between) == panel]
+                _panel(figure, place, panel[0], these, below_in + row * row_in, names_in)
     runs = dict.fromkeys(run.run_id for one in found for run in one.runs)
     return load_drawing(NAME, _TITLE, caption, runs, evidence, figure)
 
@@ -58,7 +73,7 @@ def _counted(evidence: Evidence) -> tuple[Counted, ...]:
 
 
 def _label(one: Counted) -> str:
-    return f"{names.title(one.system)} {one.slope.round_trips:.2f}"
+    return f"{names.title(one.system)} {number(one.slope.round_trips)}"
 
 
 def _panel(
@@ -71,6 +86,7 @@ def _panel(
     left_in = _LEFT_IN + place * (panel_in + names_in + _LEFT_IN)
     axes = figure.add_axes((left_in / width_in, below_in / height_in, panel_in / width_in, _PANEL_IN / height_in))
     ends = []
+    lowest_ms = min(y for one in found for _, y in one.points()) / _US_PER_MS  # a hand-off may take less than nothing
     for one in found:
         own = look(one.system)
         xs, ys = zip(*one.points(), strict=True)
@@ -88,7 +104,7 @@ def _panel(
         axes.plot([x / _US_PER_MS for x in ends_us], line_ms, color=own.colour, linestyle=own.line, linewidth=1.4)
         ends.append((xs[-1] / _US_PER_MS, line_ms[-1], _label(one), own.colour))
     axes.set_xlim(left=0.0)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(bottom=min(0.0, lowest_ms))
     axes.set_title(operation, fontsize=7.8, pad=4)
     axes.set_xlabel(f"measured round trip between {found[0].between}, ms", fontsize=SMALL)
     axes.set_ylabel(f"median {operation}, ms", fontsize=SMALL)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
-from bench.analysis.network.slopes import AGREES_WITHIN, CLIENTS, PEERS, counted, theil_sen
+from bench.analysis.network.slopes import AGREES_WITHIN, CLIENTS, HAND_OFF, PEERS, RECOVERY, counted, theil_sen
 from bench.analysis.runs import RunRow
 from bench.records.workload import Workload
 from tests.analysis.network.made_up import network, peer_network
@@ -140,6 +140,73 @@ def test_round_trips_between_servers_are_counted_where_only_they_vary() -> None:
     }
     assert found["zookeeper", PEERS, "release"].slope.round_trips == pytest.approx(2.0)
     assert found["etcd", PEERS, "acquire"].points()[-1][0] == pytest.approx(RTTS_US[-1])
+
+
+MEET = Workload(name="contended", clients=4, keys=1, hold_ms=5.0)
+
+
+def met(system: str, wait: str, trips: int, peer_trips: int = 0, **changes: object) -> list[RunRow]:
+    """Clients that meet at one key, over networks between them and the servers, and over others between servers."""
+    found = []
+    for rtt_us in RTTS_US:
+        metrics = {"hand_off_us_p50": 40.0 + trips * rtt_us, "acquire_us_p50": 9_000.0 + 5 * rtt_us}
+        met_at = {"wait": wait, "network": f"rtt={rtt_us}", "label": f"met {rtt_us}", **changes}
+        found.append(
+            run_row(
+                f"{system}-{rtt_us}", system, MEET.model_copy(update=met_at), 1,
+                metrics=metrics, capabilities={"acquire_round_trips": "1"}, network=network(rtt_us),
+            )
+        )  # fmt: skip
+        if peer_trips:
+            near = {"wait": wait, "network": "rtt=0ms", "peer_network": f"rtt={rtt_us}", "label": f"near {rtt_us}"}
+            found.append(
+                run_row(
+                    f"{system}-peers-{rtt_us}", system, MEET.model_copy(update=near), 1,
+                    metrics={"hand_off_us_p50": 90.0 + peer_trips * rtt_us}, peer_network=peer_network(rtt_us),
+                    network=network(60.0),
+                )
+            )  # fmt: skip
+    return found
+
+
+def test_the_round_trips_of_a_hand_off_are_held_against_what_the_system_states() -> None:
+    """Handed over by the server: none. Woken by a message: an acquire. Woken by a watch: a look."""
+    rows = [
+        *met("postgres-row", "block", 0),
+        *met("redis", "pubsub-500ms", 1),
+        *met("etcd", "watch", 1, peer_trips=1),
+        *met("zookeeper", "watch", 2),
+    ]
+    found = {(one.system, one.between): one for one in counted(rows)}
+    assert {one.operation for one in found.values()} == {HAND_OFF}
+    assert {key: (one.declared, one.agrees) for key, one in found.items()} == {
+        ("postgres-row", CLIENTS): (0, True),
+        ("redis", CLIENTS): (1, True),
+        ("etcd", CLIENTS): (1, True),
+        ("etcd", PEERS): (1, True),
+        ("zookeeper", CLIENTS): (1, False),
+    }
+    assert found["zookeeper", CLIENTS].slope.round_trips == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"wait": "poll-5ms"}, {"keys": 2}, {"think_ms": 3.0}, {"pool": 2}, {"fault": "leader-killed"}]
+)
+def test_where_clients_poll_or_do_more_than_meet_no_hand_off_is_counted(changes: dict[str, object]) -> None:
+    assert not counted(met("redis", **{"wait": "pubsub-500ms", "trips": 1, **changes}))  # type: ignore[arg-type]
+
+
+def test_the_crash_recovery_is_counted_where_grants_came_again() -> None:
+    killed = [
+        replace(row, availability={"without_grant_s": 2.0 + 2 * us / 1e6, "grants_again": 1.0})
+        for row, us in zip(met("redis", "poll-5ms", 0, fault="holder-killed"), RTTS_US, strict=True)
+    ]
+    (one,) = counted(killed)
+    assert (one.operation, one.declared, one.agrees) == (RECOVERY, None, None)
+    assert one.slope.round_trips == pytest.approx(2.0)
+    assert one.slope.fixed_us == pytest.approx(2e6)
+    never = [replace(row, availability={"without_grant_s": 5.0, "grants_again": 0.0}) for row in killed]
+    assert not counted(never)
 
 
 def test_void_runs_other_workloads_and_runs_without_a_network_do_not_count() -> None:
