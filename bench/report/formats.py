@@ -8,10 +8,10 @@ from bench.analysis.claims import Claim
 from bench.analysis.intervals import Estimate
 from bench.analysis.notes import BOUND_WORDS
 from bench.analysis.speed_claims import US_PER
+from bench.records.numbers import MINUS
 
 NO_BREAK = "\u00a0"
 RANGE = "\u2013"  # en dash
-MINUS = "\u2212"
 ELLIPSIS = "\u2026"
 NOTHING = "\u2014"  # em dash: the question does not arise
 NOT_REPORTED = "not reported"  # by the servers
@@ -25,18 +25,13 @@ def servers(nodes: int | None) -> str:
 def significant(value: float, digits: int = 2) -> str:
     """A number with `digits` significant digits, thousands set apart, no exponents: 0.095, −1.3, 9,419."""
     if value < 0.0:
-        return f"−{significant(-value, digits)}"
+        return f"{MINUS}{significant(-value, digits)}"
     if not value:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(value)))  # digits before the point are never dropped
     rounded = round(value, decimals) or 10.0**-decimals  # may carry into the next power of ten: 0.0999 is 0.10
     decimals = max(0, digits - 1 - math.floor(math.log10(rounded)))
     return f"{rounded:,.{decimals}f}"
-
-
-def minus(text: str) -> str:
-    """A number that Python has written, with the sign that print has for less than nothing: −6 %."""
-    return text.replace("-", "−")
 
 
 def whole(value: float) -> str:

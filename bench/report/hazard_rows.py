@@ -16,6 +16,7 @@ from bench.analysis.hazards.tolerance import ToleranceRow
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.records.hazards import Scalar
 from bench.records.meaning import Role
+from bench.records.numbers import minus
 from bench.report import formats
 from bench.report.formats import NOTHING, RANGE
 from bench.report.hazard_verdicts import shown_word
@@ -143,7 +144,10 @@ def value_words(value: Scalar) -> str:
     """A parameter's value: on and off, numbers without noughts."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:,g}" if isinstance(value, int | float) else value.replace("_", " ").replace(" ttl", " TTL")
+    if isinstance(value, int | float):
+        return minus(f"{value:,g}")
+    words = value.replace("_", " ").replace(" ttl", " TTL")
+    return minus(words[0]) + words[1:] if words else words  # -3 TTL
 
 
 def _number(value: float) -> str:

@@ -8,6 +8,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.network.cost_model import CostModel, cost_models
 from bench.analysis.network.left_out import LeftOut, Miss, left_out
 from bench.analysis.network.samples import sampled
+from bench.records.numbers import minus
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
@@ -88,7 +89,7 @@ def _worst(line: _Line) -> str:
     if line.left_out is None:
         return NOTHING
     worst = line.left_out.worst
-    return f"{formats.minus(f'{worst.error:+.0%}')} ({worst.network})"
+    return f"{minus(f'{worst.error:+.0%}')} ({worst.network})"
 
 
 def _misses(line: _Line) -> Sequence[Miss]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.runs import RunRow
+from bench.records.numbers import minus
 from bench.records.schema import NetworkMeasured
 from bench.report import formats
 from bench.report.formats import NOTHING
@@ -81,7 +82,7 @@ def _at_most(
 
 
 def _signed(value_us: float) -> str:
-    return f"{'+' if value_us > 0 else ''}{formats.whole(value_us)}".replace("-", formats.MINUS)
+    return minus(f"{'+' if value_us > 0 else ''}{formats.whole(value_us)}")
 
 
 _VALUES: Mapping[str, Callable[[NetworkMeasured], float | None]] = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bench.analysis import names
 from bench.analysis.evidence import Evidence
 from bench.analysis.network.slopes import AGREES_WITHIN, HAND_OFF, RECOVERY, Counted, counted
+from bench.records.numbers import minus
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING, RANGE
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
@@ -25,8 +26,10 @@ _OF_HAND_OFFS = (
 )
 _OF_RECOVERY = (
     " Crash recovery: the time without a grant after a holder was killed. The end of a lease decides it, on the "
-    "servers' clock: no number of round trips is declared."
+    "servers' clock: no number of round trips is declared, and there is none to count where it varies by more than "
+    "the networks do."
 )
+_VARIES = "n/a (varies by more)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +77,25 @@ def _flat(one: Counted) -> Mapping[str, object]:
 
 
 def slope_words(one: Counted) -> str:
-    """The number with its interval."""
+    """The number with its interval, or that there is none."""
+    if not one.told:
+        return _VARIES
     slope = one.slope
     return f"{number(slope.round_trips)} [{number(slope.low)}{RANGE}{number(slope.high)}]"
 
 
 def number(round_trips: float) -> str:
     """To a hundredth; where a hand-off has none it may be a little less."""
-    return formats.minus(f"{round(round_trips, 2) + 0.0:.2f}")
+    return minus(f"{round(round_trips, 2) + 0.0:.2f}")
 
 
 def _text(words: str, line: _Line) -> Text:
     return Text(words, runs=tuple(run.run_id for run in line.counted.runs))
+
+
+def _slope(line: _Line) -> Text:
+    words = slope_words(line.counted)
+    return _text(words, line) if line.counted.told else Text(words, measured=None)
 
 
 def _operation(line: _Line) -> str:
@@ -115,7 +125,7 @@ _COLUMNS: Sequence[Column[_Line]] = (
     system_column(lambda line: line.row),
     Column("Between", lambda line: line.counted.between, fit=Fit(width=10)),
     Column("Operation", _operation, fit=Fit(width=10)),
-    Column("Round trips", lambda line: _text(slope_words(line.counted), line), fit=Fit()),
+    Column("Round trips", _slope, fit=Fit()),
     Column("Declared", _declared, fit=Fit(width=8, right=True)),
     Column("Agrees", _agrees, fit=Fit(width=6)),
     Column(

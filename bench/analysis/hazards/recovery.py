@@ -16,6 +16,7 @@ from bench.analysis.hazards.rows import TrialRow, hazard_runs
 from bench.analysis.intervals import across_runs
 from bench.analysis.quantiles import carries
 from bench.records.meaning import Role
+from bench.records.numbers import minus
 from bench.records.store import HazardFolder
 
 ROLES = (Role.RECOVERY, Role.RECOVERY_AND_LEADER)
@@ -70,8 +71,9 @@ class Excess:
     @property
     def words(self) -> str:
         """Median and p95, or the largest where p95 is not carried."""
-        high = f"p95 {self.p95_ms:+,.0f} ms" if self.p95_ms is not None else f"at most {self.largest_ms:+,.0f} ms"
-        return f"TTL {self.median_ms:+,.0f} ms at the median, {high} ({self.crashes} crashes)"
+        name, high_ms = ("p95", self.p95_ms) if self.p95_ms is not None else ("at most", self.largest_ms)
+        middle, high = (minus(f"{value:+,.0f}") for value in (self.median_ms, high_ms))
+        return f"TTL {middle} ms at the median, {name} {high} ms ({self.crashes} crashes)"
 
 
 @dataclass(frozen=True, slots=True)

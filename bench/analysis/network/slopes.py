@@ -29,6 +29,7 @@ RECOVERY = "crash recovery"  # of the same, when a holder was killed: the time w
 COUNTED = (*OPERATIONS, HAND_OFF, RECOVERY)
 NETWORKS_NEEDED = 3
 AGREES_WITHIN = 0.15  # round trips
+_TOLD_WITHIN = 2.0  # round trips: a wider interval says no number
 _Z = 1.959964  # of 95 %
 _ALIKE_WITHOUT = {"label", "warmup_s", "measure_s"}
 CLIENTS, PEERS = "clients and servers", "servers"  # between whom
@@ -76,6 +77,11 @@ class Counted:
     def agrees(self) -> bool | None:
         """Does the clock count what the adapter declares? None: it declares nothing."""
         return None if self.declared is None else abs(self.slope.round_trips - self.declared) <= AGREES_WITHIN
+
+    @property
+    def told(self) -> bool:
+        """Does the clock tell a number? The end of a lease may vary by more than any network that was tried."""
+        return self.slope.high - self.slope.low <= _TOLD_WITHIN
 
     def points(self) -> Sequence[tuple[float, float]]:
         """Measured round trip and median latency of each run, in µs, by the round trip."""

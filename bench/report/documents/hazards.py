@@ -10,6 +10,7 @@ from bench.analysis.hazards.tokens import TokenVerdict
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import WindowFit
+from bench.records.numbers import MINUS
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
@@ -121,7 +122,7 @@ def verdict_blocks(hazards: HazardEvidence) -> Iterable[Block]:
 def window_blocks(hazards: HazardEvidence, level: int = 2) -> Iterable[Block]:
     """How each system keeps to pause - TTL."""
     if hazards.window_fits:
-        yield Heading(f"The hazard window against pause {formats.MINUS} TTL", level)
+        yield Heading(f"The hazard window against pause {MINUS} TTL", level)
         yield Table(_WINDOW, hazards.window_fits, dense=True)
 
 

@@ -13,6 +13,7 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.window import TOLERATED_TTLS, WindowFit, WindowPoint
 from bench.records.meaning import Role
+from bench.records.numbers import MINUS
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -24,7 +25,7 @@ from bench.report.figures.drawing import (
     write_caption,
     write_title,
 )
-from bench.report.formats import MINUS, NO_BREAK
+from bench.report.formats import NO_BREAK
 from bench.report.style import MUTED, house_style, look
 
 _WIDTH_IN = 7.6
