@@ -2,10 +2,14 @@
 
 import os
 import signal
+import threading
 from types import FrameType
 
 from bench.commands.terminal import ERR
 from bench.servers.interruption import Ended, ending_signals, tell_at_once
+
+_NUDGE = signal.SIGURG  # ignored unless somebody asks for it, and nobody here does
+_NUDGE_AGAIN_S = 0.05
 
 
 def end_in_order() -> None:
@@ -13,6 +17,7 @@ def end_in_order() -> None:
     run stays marked."""
     for number in ending_signals():
         signal.signal(number, _ended)
+    _wake_the_main_thread()
 
 
 def say_how_to_end() -> None:
@@ -29,3 +34,30 @@ def _ended(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)  # the shell and the kernel both tell of a closed terminal
     tell_at_once("interrupted; finished runs are kept")
     raise Ended(128 + number)
+
+
+def _wake_the_main_thread() -> None:
+    """On a signal, wherever the main thread waits.
+
+    The kernel may hand a signal of the process to any of its threads, on a busy machine it does, and Python runs the
+    handler in the main thread, the next time that this runs at all: one that waits for another thread waits on. What
+    the kernel did is told by a byte in a pipe; then a signal to the main thread itself ends its system call.
+    """
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    heard = threading.Event()
+    signal.signal(_NUDGE, lambda _number, _frame: heard.set())
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    threading.Thread(target=_nudge, args=(told, heard), name="signals", daemon=True).start()
+
+
+def _nudge(told: int, heard: threading.Event) -> None:
+    main = threading.main_thread().ident
+    assert main is not None, "it runs"
+    while numbers := os.read(told, 64):
+        if all(number == _NUDGE for number in numbers):
+            continue
+        heard.clear()
+        signal.pthread_kill(main, _NUDGE)
+        while not heard.wait(_NUDGE_AGAIN_S):  # it may have come just before the main thread began to wait
+            signal.pthread_kill(main, _NUDGE)

@@ -116,6 +116,10 @@ def _ms(name: str) -> Callable[[CellRow], Text]:
     return _value(name, formats.ms)
 
 
+def _fault_and_network(workload: Workload) -> str:
+    return fault_words(workload) + (f", network {workload.network}" if workload.has_network else "")
+
+
 def _target(cell: Cell) -> str:
     return "; ".join(dict.fromkeys(one.target for run in cell.runs for one in run.faults))
 
@@ -124,7 +128,7 @@ _COLUMNS: Sequence[Column[CellRow]] = (
     system_column(lambda row: row.row),
     Column(
         "Fault",
-        lambda row: Text(fault_words(row.cell.workload), measured=None, hint=_target(row.cell)),
+        lambda row: Text(_fault_and_network(row.cell.workload), measured=None, hint=_target(row.cell)),
         fit=Fit(width=20),
     ),
     Column("Without a grant", _seconds("without_grant_s"), unit="s", fit=Fit()),

@@ -18,11 +18,11 @@ _EXPLANATION = (
     "One client without contention, over networks of different round trips. How much longer the median latency is for "
     "each ms of the measured round trip is the number of sequential round trips: Theil and Sen's slope over the runs, "
     "with its 95 % interval. What does not depend on the network is the latency at a round trip of zero. An adapter "
-    f"agrees within {AGREES_WITHIN:g}. Between servers: only those round trips vary, and the client asks the leader."
+    f"agrees within {AGREES_WITHIN:g}. Between servers: only those round trips vary, and a lone client asks the leader."
 )
 _OF_HAND_OFFS = (
-    " A hand-off is from a release's answer to the next client's grant, where clients meet at one key and are woken or "
-    "handed the lock; where they poll, a pause and luck decide."
+    " A hand-off is from a release's answer to the next client's grant. Clients meet at one key, spread over the "
+    "servers, and are woken or handed the lock; where they poll, a pause and luck decide."
 )
 _OF_RECOVERY = (
     " Crash recovery: the time without a grant after a holder was killed. The end of a lease decides it, on the "

@@ -187,7 +187,12 @@ def waiting(looked: Looked) -> Finding:
     ratio, hand_off = cell.value("wait_by_fair_p99"), cell.value("hand_off_us_p50")
     if isinstance(ratio, Absent):
         return Finding(None, ratio.reason, cell.evidence, shown_by, setting=f"wait strategy {cell.workload.wait}")
-    handed = "" if isinstance(hand_off, Absent) else f", a hand-off {_ms(hand_off.value)} ms"
+    if isinstance(hand_off, Absent):
+        handed = ""
+    elif hand_off.value < 0.0:
+        handed = ", handed over before the release is answered"
+    else:
+        handed = f", a hand-off {_ms(hand_off.value)} ms"
     keys = f"{cell.workload.keys} key{'s' * (cell.workload.keys != 1)}"
     words = (
         f"with {cell.workload.clients} clients on {keys} the p99 wait is {_number(ratio.value)} times that of a fair "

@@ -29,9 +29,10 @@ _ROWS = (
     tuple((operation, PEERS) for operation in OPERATIONS),
     ((HAND_OFF, CLIENTS), (HAND_OFF, PEERS)),
 )
-_OF_PEERS = "Where only the round trips between servers vary, the client asks the leader. "
+_OF_PEERS = "Where only the round trips between servers vary, a lone client asks the leader. "
 _OF_HAND_OFFS = (
-    "Hand-off: clients meet at one key, and are woken or handed the lock; from a release's answer to the next grant. "
+    "Hand-off: clients meet at one key, spread over the servers, and are woken or handed the lock; from a release's "
+    "answer to the next grant. "
 )
 _US_PER_MS = 1_000.0
 

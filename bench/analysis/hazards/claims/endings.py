@@ -14,6 +14,7 @@ from bench.analysis.hazards.reasons import outside
 from bench.analysis.hazards.recovery import Excess
 from bench.analysis.intervals import RUNS_FOR_AN_INTERVAL
 from bench.analysis.judgement import Judgement, Verdict
+from bench.records.numbers import minus
 
 PLAIN_DELETE = "redis-plain-delete"
 LATE_MS = (
@@ -50,7 +51,8 @@ def recovers_within_ttl(claim: Claim, hazards: HazardEvidence, scenario: str) ->
             verdict = Verdict.HOLDS
         else:
             verdict = Verdict.FAILS if low_ms > LATE_MS else Verdict.CANNOT_SAY
-        words = f"{excess.words}; the runs' medians range from {low_ms:,.0f} to {high_ms:,.0f} ms"
+        low, high = (minus(f"{one_ms:,.0f}") for one_ms in (low_ms, high_ms))
+        words = f"{excess.words}; the runs' medians range from {low} to {high} ms"
         words = f"{words}; up to {LATE_MS:.0f} ms may come from the waiter's polling"
         yield judged(claim, verdict, joined(words, explained), rows, system=system, found=excess.words)
     if not points:
