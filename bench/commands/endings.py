@@ -43,18 +43,18 @@ def _wake_the_main_thread() -> None:
     handler in the main thread, the next time that this runs at all: one that waits for another thread waits on. What
     the kernel did is told by a byte in a pipe; then a signal to the main thread itself ends its system call.
     """
-    told, tells = os.pipe()
-    os.set_blocking(tells, False)
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
     heard = threading.Event()
     signal.signal(_NUDGE, lambda _number, _frame: heard.set())
-    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
-    threading.Thread(target=_nudge, args=(told, heard), name="signals", daemon=True).start()
+    signal.set_wakeup_fd(writes, warn_on_full_buffer=False)
+    threading.Thread(target=_nudge, args=(reads, heard), name="signals", daemon=True).start()
 
 
-def _nudge(told: int, heard: threading.Event) -> None:
+def _nudge(reads: int, heard: threading.Event) -> None:
     main = threading.main_thread().ident
     assert main is not None, "it runs"
-    while numbers := os.read(told, 64):
+    while numbers := os.read(reads, 64):
         if all(number == _NUDGE for number in numbers):
             continue
         heard.clear()

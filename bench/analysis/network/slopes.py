@@ -172,8 +172,8 @@ def _declared(run: RunRow, operation: str, network: _Between) -> int | None:
     handed = names.hand_off_trips(run.system, names.strategy(run.workload.wait)) if operation == HAND_OFF else None
     if handed is not None:
         return network.handed(handed)
-    told = run.capabilities.get(network.declared.format("acquire" if operation == HAND_OFF else operation))
-    return None if told is None else int(told)
+    number = run.capabilities.get(network.declared.format("acquire" if operation == HAND_OFF else operation))
+    return None if number is None else int(number)
 
 
 def _latency_us(run: RunRow, operation: str) -> float | None:

@@ -174,7 +174,7 @@ def test_the_round_trips_of_a_hand_off_are_held_against_what_the_system_states()
     rows = [
         *met("postgres-row", "block", 0),
         *met("redis", "pubsub-500ms", 1),
-        *met("etcd", "watch", 1, peer_trips=1),
+        *met("etcd", "watch", 1, peer_trips=2),
         *met("zookeeper", "watch", 2),
     ]
     found = {(one.system, one.between): one for one in counted(rows)}
@@ -183,7 +183,7 @@ def test_the_round_trips_of_a_hand_off_are_held_against_what_the_system_states()
         ("postgres-row", CLIENTS): (0, True),
         ("redis", CLIENTS): (1, True),
         ("etcd", CLIENTS): (1, True),
-        ("etcd", PEERS): (1, True),
+        ("etcd", PEERS): (2, True),
         ("zookeeper", CLIENTS): (1, False),
     }
     assert found["zookeeper", CLIENTS].slope.round_trips == pytest.approx(2.0)
