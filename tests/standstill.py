@@ -36,7 +36,7 @@ class Standstills:
 
     def longest_since(self, instant_s: float) -> float:
         """The longest stretch that ended after an instant, in seconds; 0 where there was none."""
-        time.sleep(0.1)  # pace: what has just ended is about to be written down
+        time.sleep(0.5)  # pace: what has just ended is about to be written down, on a busy machine too
         lines = [tuple(map(float, line.split())) for line in self._found.read_text().splitlines()]
         return max((end - begin for begin, end in lines if end > instant_s), default=0.0)
 
