@@ -53,12 +53,13 @@ def claims_by(lines: Sequence[ClaimLine], by: str) -> Iterable[Block]:
 
 
 def count_words(lines: Sequence[ClaimLine]) -> str:
-    """How many claims, and how often each verdict was given."""
+    """How many claims, and how often each verdict was given: a claim has one for each system that it is about."""
     counts: dict[str, int] = {}
     for line in lines:
         counts[line.verdict] = counts.get(line.verdict, 0) + 1
     claims = formats.counted([len({line.id for line in lines})], "claim")
-    return f"{claims}; " + ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
+    verdicts = f", {formats.counted([len(lines)], 'verdict')}" if len({line.id for line in lines}) < len(lines) else ""
+    return f"{claims}{verdicts}; " + ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
 
 
 def disagreement_blocks(evidence: Evidence) -> Iterable[Block]:
@@ -114,7 +115,7 @@ def _sentence(row: VerdictRow, claim: Claim) -> str:
         case Verdict.CONDITION:
             return f"{said} holds here {_condition(row.why)}."
         case Verdict.CANNOT_SAY:
-            return f"{said}: these runs cannot tell. {_first(row.why).capitalize()}."
+            return f"{said}: these runs cannot tell. {_sentence_case(_first(row.why))}."
     return f"{said} is not testable here: {_first(row.why)}."
 
 
@@ -126,6 +127,11 @@ def _condition(why: str) -> str:
     if first.startswith(("if ", "as long as ", "at ", "for ", "on ", "because ", "it depends")):
         return first if not first.startswith("it ") else f"in part: {first}"
     return f"with what its runs show: {first}"
+
+
+def _sentence_case(words: str) -> str:
+    """TTL stays TTL."""
+    return words[:1].upper() + words[1:]
 
 
 def _first(why: str) -> str:

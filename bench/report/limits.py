@@ -81,7 +81,8 @@ def _emulators(evidence: Evidence) -> Iterable[str]:
 def _untested(evidence: Evidence) -> Iterable[str]:
     missing = len(untested(evidence))
     if missing and evidence.hazards is not None:
-        yield f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by these campaigns."
+        are = "is" if missing == 1 else "are"
+        yield f"Safety: {missing} of {len(evidence.claims)} claims {are} {NOT_MEASURED} by these campaigns."
     elif missing:
         yield (
             f"Safety: {missing} of {len(evidence.claims)} claims are {NOT_MEASURED} by this campaign, among them what "

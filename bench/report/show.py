@@ -42,7 +42,8 @@ class Shown:
         return markdown_blocks(self.blocks)
 
     def __repr__(self) -> str:
-        console = Console(width=WIDTH, color_system=None, force_terminal=False)
+        # In a notebook a console of rich's shows what it prints, and an empty line where it prints nothing.
+        console = Console(width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
         with console.capture() as captured:
             console.print(terminal(self.blocks))
         return captured.get()

@@ -18,9 +18,11 @@ from bench.report.figures import (
     hazard_timeline,
     hazard_window,
     redlock_clock,
+    trial_timeline,
 )
 from bench.report.figures.drawing import FORMATS
 from bench.report.style import look
+from bench.simulator.by_name import counter_examples, simulated
 from tests.analysis.hazards import records
 from tests.report import hazard_campaigns
 from tests.report.test_figures import beyond, covering
@@ -75,6 +77,30 @@ def test_nothing_reaches_beyond_the_edge(which: str, request: pytest.FixtureRequ
 def test_no_words_cover_each_other(which: str, request: pytest.FixtureRequest) -> None:
     for draw in DRAW:
         assert covering(draw(request.getfixturevalue(which))) == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "system", "changed"),
+    [
+        ("page-scenario", "redis", {"ttl_ms": 5_000, "pause_ms": 8_000}),
+        ("page-scenario", "redis", {"ttl_ms": 5_500, "pause_ms": 6_000}),  # where the notebook's controls stand
+        ("page-scenario", "zookeeper", {"ttl_ms": 1_000, "pause_ms": 12_000}),
+        ("fence-gap", "etcd", {}),
+    ],
+)
+def test_so_are_simulated_trials(scenario: str, system: str, changed: dict[str, int]) -> None:
+    played = simulated(scenario, system, changed)
+    drawing = trial_timeline({one.words: one.judged for one in played}, "simulated", f"Scenario {scenario}.")
+    assert beyond(drawing) == []
+    assert covering(drawing) == []
+
+
+def test_so_are_counter_examples() -> None:
+    found = counter_examples("redlock", 8_000, seed=7, faults=("partition_nodes", "clock_jump"))
+    shown = {rule: judged for rule, (_, judged) in found.items() if judged is not None}
+    drawing = trial_timeline(shown, "simulated", "Random schedules.")
+    assert beyond(drawing) == []
+    assert covering(drawing) == []
 
 
 def test_the_signs_of_the_map_stay_within_their_cells(reference: HazardEvidence) -> None:

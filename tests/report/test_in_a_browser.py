@@ -45,6 +45,12 @@ _MARKERS = """
 return [...document.querySelectorAll('.lockbench td.verdict')].filter(one => one.offsetParent)
   .filter(one => !getComputedStyle(one, '::before').content.includes('\\u25CF')).length;
 """
+# Of the lists of facts: terms that take more than one line, since each has room for one.
+_TERMS = """
+const words = document.createRange(), lines = one => (words.selectNodeContents(one), words.getClientRects().length);
+return [...document.querySelectorAll('.lockbench dl.facts dt')].filter(one => one.offsetParent && lines(one) > 1)
+  .map(one => one.innerText);
+"""
 _TOO_WIDE = """
 return [...document.querySelectorAll('figure img, .output_svg svg')].filter(
   one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length
@@ -98,6 +104,7 @@ def test_jupyterlab_sets_our_tables_as_we_do(lab: str, window: Browser, width: i
     window.wait_for("document.querySelectorAll('.jp-RenderedHTMLCommon .lockbench table').length > 12")
     assert window.run(_CELLS) == []
     assert window.run(_MARKERS) == 0
+    assert window.run(_TERMS) == []
 
 
 @pytest.mark.timeout(300)

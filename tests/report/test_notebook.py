@@ -31,6 +31,7 @@ def test_it_runs_on_the_campaign_that_is_asked_for(
     assert [path.name for path in written] == [f"{one}{end}" for one in names for end in (".ipynb", "-notebook.html")]
     code = [cell for path in written[::2] for cell in cells(path) if cell.cell_type == "code"]
     assert all(cell.outputs for cell in code if "parameters" not in cell.metadata.get("tags", ()))
+    assert all(len(cell.outputs) <= 1 for cell in code), "no empty line above a table"
     kinds = [kind for cell in code for output in cell.outputs for kind in output.get("data", {})]
     assert kinds.count("image/svg+xml") == 3
     assert not [output for cell in code for output in cell.outputs if output.output_type in ("stream", "error")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -31,8 +32,10 @@ _LEFT_IN, _RIGHT_IN = 0.88, 0.15
 _PANEL_IN, _BETWEEN_IN, _LEGEND_IN = 1.62, 0.3, 0.5
 _PAUSE_TTLS = 8.0 / 5.0  # of the page scenario; the gc-pause trial nearest to it stands in for it
 _BAR = 0.34
+_WORDS_IN, _SHORT_WORD_IN = 1.4, 0.36  # of "two holders, 0.00 s" and "waits", with a little room
 _HOLDER, _OTHER, _STOPPED = "#0072B2", "#E69F00", "#d9d9d9"
 _ACCEPTED, _REFUSED = "#D55E00", "#222222"
+_VEIL: Mapping[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.4}
 _NO_CAMPAIGN = HazardPlan(
     campaign_id="none", run_id="", position=0, scenario="", system="", parameters={}, repetition=1, seed=0
 )
@@ -173,9 +176,9 @@ def _panel(axes: Axes, row: TrialRow, end_s: float, heading: str, *, last: bool)
         if answered - ask.asked_ns > 0.01 * end_s * 1e9:
             y = place[ask.actor]
             axes.plot([clock.s(ask.asked_ns), clock.s(answered)], [y, y], color=MUTED, linestyle="dotted", zorder=2)
-            axes.text(
-                clock.s((ask.asked_ns + answered) // 2), y + 0.12, "waits", ha="center", fontsize=7.4, color=MUTED
-            )
+            middle = clock.s((ask.asked_ns + answered) // 2)
+            if clock.s(answered) - clock.s(ask.asked_ns) > _across_s(axes, _SHORT_WORD_IN):
+                axes.text(middle, y + 0.12, "waits", ha="center", fontsize=7.4, color=MUTED)
     for belief in row.trial.beliefs:
         _belief(axes, belief, place[belief.actor], clock, row, is_holder=belief is holder)
     _overlap(axes, row, clock, len(actors))
@@ -202,7 +205,8 @@ def _other_faults(axes: Axes, row: TrialRow, clock: _Clock, end_s: float) -> Non
         name = fault.kind.replace("_", " ")
         words.setdefault(place, []).append(f"{name}: {fault.target}" if fault.target else name)
     for place, names_there in words.items():
-        axes.text(place, -0.6, f" {', '.join(names_there)}", va="bottom", fontsize=7.0, color=MUTED, zorder=5)
+        words_there = f" {', '.join(names_there)}"
+        axes.text(place, -0.6, words_there, va="bottom", fontsize=7.0, color=MUTED, bbox=_VEIL, zorder=5)
 
 
 def _belief(axes: Axes, belief: Belief, y: float, clock: _Clock, row: TrialRow, *, is_holder: bool) -> None:
@@ -238,19 +242,29 @@ def _belief(axes: Axes, belief: Belief, y: float, clock: _Clock, row: TrialRow, 
         )
 
 
+def _across_s(axes: Axes, width_in: float) -> float:
+    """The seconds that lie below words of this width."""
+    first_s, last_s = axes.get_xlim()
+    return width_in / (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) * (last_s - first_s)
+
+
 def _overlap(axes: Axes, row: TrialRow, clock: _Clock, lanes: int) -> None:
     for one in row.checked.overlaps:
         start, end = clock.s(one.from_ns), clock.s(one.until_ns)
         y = (lanes - 1) / 2.0
+        words_s = _across_s(axes, _WORDS_IN)
+        # Words wider than their arrow stand below it, away from those about the lease, and within the panel.
+        above = end - start > words_s
+        middle = min((start + end) / 2.0, axes.get_xlim()[1] - words_s / 2.0)
         axes.annotate(
             "", (start, y), (end, y), arrowprops={"arrowstyle": "<->", "color": _ACCEPTED, "linewidth": 1.3}, zorder=4
         )
         axes.text(
-            (start + end) / 2.0,
-            y + 0.06,
+            middle,
+            y + (0.06 if above else -0.05),
             f"two holders, {one.seconds:.2f}{NO_BREAK}s",
             ha="center",
-            va="bottom",
+            va="bottom" if above else "top",
             fontsize=7.6,
             fontweight="bold",
             color=_ACCEPTED,
