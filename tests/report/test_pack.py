@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from matplotlib.patches import Rectangle
 from PIL import Image
 
 from bench.analysis.evidence import Evidence
@@ -15,10 +16,12 @@ from bench.analysis.narrowing import NotMeasured, of_systems
 from bench.analysis.places import REFERENCE, find_campaign, hazards_beside
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.export_folder import MANIFEST
+from bench.report.figures.drawing import canvas
+from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
-from bench.report.pack.document import three_figures
 from bench.report.pack.tables import ROWS
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
+from bench.report.style import house_style
 from tests.report import hazard_campaigns
 from tests.report.browser import browser
 from tests.report.test_renderings import Outline
@@ -211,16 +214,28 @@ def test_no_word_of_the_latex_reaches_the_next_column(pack: Path) -> None:
     assert seen > 20
 
 
-def test_a_dark_figure_leaves_nothing_behind(evidence: Evidence) -> None:
-    """Whatever was drawn before it, in whatever order."""
-    chosen = of_systems(evidence, SIX)
-    for plain, dark_first, dark_twice in zip(*(three_figures(chosen) for _ in range(3)), strict=True):
-        dark_first.rendered_for_documents("svg", dark=True)
-        light = dark_first.rendered_for_documents("png")
-        assert light == plain.rendered_for_documents("png"), plain.name
-        dark_twice.rendered_for_documents("png", dark=True)
-        again = dark_first.rendered_for_documents("png", dark=True)
-        assert again == dark_twice.rendered_for_documents("png", dark=True), plain.name
+def test_a_dark_figure_leaves_nothing_behind() -> None:
+    """Words on a veil, a patch, points and a line: none has an edge afterwards that it had not before."""
+    with house_style():
+        figure = canvas(3.0, 2.0)
+        axes = figure.add_subplot()
+        axes.text(0.2, 0.5, "words", bbox={"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.6})
+        axes.add_patch(Rectangle((0.1, 0.1), 0.5, 0.2, facecolor="#777777", edgecolor="none", alpha=0.5))
+        axes.scatter([0.1, 0.9], [0.9, 0.9], alpha=0.4, edgecolors="none")
+        axes.plot([0.0, 1.0], [0.0, 1.0], marker="o", markeredgecolor="none")
+
+        def drawn() -> bytes:
+            content = BytesIO()
+            figure.savefig(content, format="png")
+            return content.getvalue()
+
+        light = drawn()
+        dark = []
+        for _ in range(2):
+            with on_dark_ground(figure):
+                dark.append(drawn())
+            assert drawn() == light
+        assert dark[0] == dark[1] != light
 
 
 def test_the_question_is_read_aloud(two: Path, six: Path) -> None:
