@@ -1,21 +1,27 @@
 """A pack: what a reader gets, in its order and in every format, from the runs of the chosen systems alone."""
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from matplotlib.patches import Rectangle
 from PIL import Image
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.narrowing import NotMeasured, of_systems
+from bench.analysis.places import REFERENCE, find_campaign, hazards_beside
 from bench.records.store import CampaignFolder, HazardFolder
 from bench.report.export_folder import MANIFEST
+from bench.report.figures.drawing import canvas
+from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
 from bench.report.pack.tables import ROWS
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
+from bench.report.style import house_style
 from tests.report import hazard_campaigns
 from tests.report.browser import browser
 from tests.report.test_renderings import Outline
@@ -33,6 +39,25 @@ ORDER = [
     "Limits",
     "Appendix",
 ]
+# Words of the tables of the page that stand on more than one line.
+_BROKEN = """
+const found = [];
+for (const cell of document.querySelectorAll('table.sheet th, table.sheet td')) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), words = document.createRange();
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[\\w.,]+/g)) {
+      words.setStart(texts.currentNode, word.index);
+      words.setEnd(texts.currentNode, word.index + word[0].length);
+      if (new Set([...words.getClientRects()].map(one => one.top)).size > 1) found.push(word[0]);
+    }
+  }
+}
+return found;
+"""
+_TOP = """
+const first = [...document.querySelectorAll('h2')].find(one => one.innerText === 'Figures');
+return Math.floor(first.getBoundingClientRect().top + scrollY) - 12;
+"""
 _WIDE = """
 return [...document.querySelectorAll('table.sheet')].map(one => one.getBoundingClientRect().width)
   .filter(width => width > 600.5).length
@@ -107,6 +132,9 @@ def test_the_html_needs_nothing_else(pack: Path) -> None:
     assert text.count('(prefers-color-scheme: dark)" srcset="data:image/svg+xml;base64,') == 3
     assert "url(" not in text
     assert "<b>orders" not in text
+    assert len(re.findall(r'<img src="data:[^"]*" width="600" height="\d{3}" alt=', text)) == 3, "editors have no style"
+    assert not re.search(r"\s<sup>", text), "a mark stands on the line of its word"
+    assert '<span class="below">(claimed: ' in text
 
 
 def test_the_html_in_a_browser(two: Path, six: Path, tmp_path: Path) -> None:
@@ -116,6 +144,25 @@ def test_the_html_in_a_browser(two: Path, six: Path, tmp_path: Path) -> None:
             window.resize(640, 900)
             assert window.run(_WIDE) == 0, pack
             assert window.errors() == []
+            window.resize(400, 900)
+            assert window.run(_BROKEN) == [], pack
+            assert window.run("return performance.getEntriesByType('resource').map(one => one.name)") == []
+
+
+def test_the_page_of_the_reference(tmp_path: Path) -> None:
+    folder = find_campaign(REFERENCE)
+    lab = hazards_beside(folder, REFERENCE)
+    export_pack(folder, tmp_path / "review", TWO[::-1], title="Locks for our job runner", hazards=lab)
+    with browser(tmp_path) as window:
+        window.open((tmp_path / "review" / PAGE).as_uri())
+        window.screenshot(tmp_path / "whole.png", 760)
+        top = window.run(_TOP)
+    picture = Path(os.environ.get("LOCKBENCH_PICTURE", tmp_path / "pack.png"))  # docs/pack.png is made so
+    with Image.open(tmp_path / "whole.png") as image:
+        image.convert("RGB").crop((0, 0, image.width, top)).quantize(64).save(picture, optimize=True)
+    assert picture.stat().st_size < 250_000
+    with Image.open(picture) as image:
+        assert 600 < image.height < 2_000
 
 
 def test_the_pdf_has_few_pages(pack: Path) -> None:
@@ -147,6 +194,58 @@ def test_the_latex_is_well_formed(pack: Path) -> None:
         assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1
     for name in re.findall(r"\\includegraphics\[[^]]*\]\{([^}]*)\}", text):
         assert (pack / name).is_file()
+
+
+def test_no_word_of_the_latex_reaches_the_next_column(pack: Path) -> None:
+    """By a mean width of letters, in tables of few columns: more of them are hyphenated by TeX."""
+    text = (pack / "pack.tex").read_text(encoding="utf-8")
+    seen = 0
+    for head, table in re.findall(r"\\begin\{longtable\}(.*?)\n(.*?)\\end\{longtable\}", text, re.DOTALL):
+        widths = [float(mm) for mm in re.findall(r"p\{([\d.]+)mm\}", head)]
+        assert sum(widths) <= 170
+        rows = [row.removesuffix(" \\\\") for row in table.splitlines() if row.endswith("\\\\")]
+        assert table.count("\\addlinespace") == len(rows) - 2, "rows stand apart, below the headings"
+        for row in rows if len(widths) <= 6 else ():
+            for mm, cell in zip(widths, re.split(r"(?<!\\) & ", row), strict=True):
+                words = re.sub(r"\\[a-z]+\*?(?:\[[^]]*\])?|[{}$\\]", " ", cell)
+                longest = max(map(len, re.split(r"[\s~-]+", words)))
+                assert mm >= 1.3 * longest, (mm, cell)
+                seen += 1
+    assert seen > 20
+
+
+def test_a_dark_figure_leaves_nothing_behind() -> None:
+    """Words on a veil, a patch, points and a line: none has an edge afterwards that it had not before."""
+    with house_style():
+        figure = canvas(3.0, 2.0)
+        axes = figure.add_subplot()
+        axes.text(0.2, 0.5, "words", bbox={"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.6})
+        axes.add_patch(Rectangle((0.1, 0.1), 0.5, 0.2, facecolor="#777777", edgecolor="none", alpha=0.5))
+        axes.scatter([0.1, 0.9], [0.9, 0.9], alpha=0.4, edgecolors="none")
+        axes.plot([0.0, 1.0], [0.0, 1.0], marker="o", markeredgecolor="none")
+
+        def drawn() -> bytes:
+            content = BytesIO()
+            figure.savefig(content, format="png")
+            return content.getvalue()
+
+        light = drawn()
+        dark = []
+        for _ in range(2):
+            with on_dark_ground(figure):
+                dark.append(drawn())
+            assert drawn() == light
+        assert dark[0] == dark[1] != light
+
+
+def test_the_question_is_read_aloud(two: Path, six: Path) -> None:
+    assert "serves our lock: Redis or etcd?" in (two / "pack.md").read_text(encoding="utf-8")
+    for pack in (two, six):
+        text = (pack / "pack.md").read_text(encoding="utf-8")
+        asked = text.partition("## The question")[2].partition("## ")[0]
+        assert re.search(r"started on \d{4}-\d\d-\d\d\.", asked)
+        for line in text.splitlines():
+            assert ": the token fell (" not in line or line.count("pairs of grants") == 1
 
 
 def test_figures_have_text_and_a_dark_side(pack: Path) -> None:

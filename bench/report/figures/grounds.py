@@ -42,7 +42,7 @@ def on_dark_ground(figure: Figure) -> Iterator[None]:
 def _recoloured(artist: Artist) -> Sequence[Callable[[], None]]:
     """Recolour one artist; returns what takes the changes back."""
     # All is read before anything is changed: the colour of a marker follows that of its line.
-    found = [(get(), put) for get, put in _colours(artist)]
+    found = [(_unseen_is_none(get()), put) for get, put in _colours(artist)]
     alpha = artist.get_alpha() if isinstance(artist, Patch | Collection) else None
     if alpha is not None:
         artist.set_alpha(None)  # it is in the colours that were read, and must not count twice
@@ -68,6 +68,14 @@ def _colours(artist: Artist) -> Iterable[tuple[Callable[[], Any], Callable[[Any]
     elif isinstance(artist, Patch | Collection):
         yield artist.get_edgecolor, artist.set_edgecolor
         yield artist.get_facecolor, artist.set_facecolor
+
+
+def _unseen_is_none(colour: Any) -> Any:
+    """`none` for what is not seen: given back as black of no strength, it would take the strength of its artist."""
+    if isinstance(colour, str):
+        return colour
+    colours = to_rgba_array(colour)
+    return "none" if len(colours) and not colours[:, 3].any() else colour
 
 
 def _stays(colour: Any) -> bool:

@@ -30,6 +30,12 @@ from bench.report.writers.pdf import APPENDIX
 
 FIGURES = 3
 _AND = " or "
+_DATE = len("2026-01-31")
+_WORDS = (  # for a reader who knows none of ours; as in docs/glossary.md
+    "TTL: the time for which a lock is held unless it is renewed. Fencing token: a number that rises with every grant, "
+    "by which a resource refuses late writes. Fair queue: the wait of a first-come-first-served queue. A number with "
+    "\u2265 or \u2264 shows a limit of what the words beside it name, not of the system."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +52,22 @@ class Pack:
 
 def default_title(evidence: Evidence) -> str:
     """The choice as a question."""
+    return f"Which lock: {_choice(evidence)}?"
+
+
+def _choice(evidence: Evidence) -> str:
     titles = [column.title for column in build_comparison(evidence).columns]
-    return f"Which lock: {', '.join(titles[:-1])}{_AND if len(titles) > 1 else ''}{titles[-1]}?"
+    return f"{', '.join(titles[:-1])}{_AND if len(titles) > 1 else ''}{titles[-1]}"
 
 
 def default_question(evidence: Evidence) -> str:
     """What the pack answers, and from what."""
-    titles = [column.title for column in build_comparison(evidence).columns]
     campaign = evidence.campaign
     parts = "how long a lock takes, what waiting costs"
     faults = ", and which of them keeps a lock exclusive under which fault" if evidence.hazards is not None else ""
     return (
-        f"Which of these serves our lock: {', '.join(titles)}? Measured were {parts}{faults}, in campaign "
-        f"{campaign.campaign_id}, started {campaign.created_at}."
+        f"Which of these serves our lock: {_choice(evidence)}? Measured were {parts}{faults}. Campaign: "
+        f"{campaign.campaign_id}, started on {campaign.created_at[:_DATE]}."
     )
 
 
@@ -97,6 +106,7 @@ def _page(pack: Pack) -> Iterable[Block]:
     yield Paragraph(pack.question)
     yield Heading("One sentence a system")
     yield FactList([(title, words or "not measured.") for title, words in system_sentences(evidence)])
+    yield Paragraph(_WORDS)
     yield Heading("The table")
     yield Paragraph(build_comparison(evidence).twice)
     yield from decision_tables(evidence, pack.properties)

@@ -56,7 +56,7 @@ def _parts(evidence: Evidence, properties: dict[str, Property], system: str) -> 
     if words := _measured(properties, "pause_safety", system):
         yield f"when the holder pauses, {words}"
     if recovery := recovery_text(evidence.hazards, system):
-        yield f"after a crash of the holder the next client has the lock after the {recovery.words}"
+        yield f"a crash of the holder keeps the others out for {recovery.words}"
     if words := _measured(properties, "fencing", system):
         yield f"fencing token: {words}"
 
@@ -101,11 +101,11 @@ def _of_tokens(hazards: HazardEvidence) -> Iterable[str]:
     fell = [row for row in hazards.tokens if row.verdict is TokenVerdict.LIES]
     for system in dict.fromkeys(row.system for row in fell):
         rows = [row for row in fell if row.system == system]
-        events = ", ".join(row.event.replace("_", " ") for row in rows)
-        counts = ", ".join(f"{row.faults.seen:,} of {row.faults.of:,} pairs of grants" for row in rows)
-        yield (
-            f"{names.title(system)}: the token fell ({events}: {counts}). A fence is as good as what keeps its counter."
+        events = "; ".join(
+            f"{row.event.replace('_', ' ')}: {row.faults.seen:,} of {row.faults.of:,}{' pairs of grants' * (at == 0)}"
+            for at, row in enumerate(rows)
         )
+        yield f"{names.title(system)}: the token fell ({events}). A fence is as good as what keeps its counter."
 
 
 def _of_verdicts(hazards: HazardEvidence) -> Iterable[str]:

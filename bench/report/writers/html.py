@@ -18,6 +18,8 @@ from bench.report.run_ranges import run_ranges
 _TEMPLATES = Path(__file__).parent / "templates"
 _BOUNDS = re.compile(r"(\[[^\]]*\])")  # kept on one line, and lighter than the value before them
 _NAME = re.compile("`([^`]*)`")
+_SIZE = re.compile(r'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_PASTED_PX = 600  # of a figure's width, where no rule of style says another
 _SECTION = 2  # the level of the titles whose sections open and close
 
 
@@ -95,6 +97,15 @@ def _source(drawing: Picture) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(drawing.rendered('svg')).decode('ascii')}"
 
 
+def _size(drawing: Picture) -> Markup:
+    """Width and height for programs that do not know rules of style, such as editors of documents."""
+    head = _SIZE.search(drawing.rendered("svg").decode("utf-8"))
+    if head is None:
+        return Markup("")
+    across, down = map(float, head.groups())
+    return Markup(' width="{}" height="{}"').format(_PASTED_PX, round(_PASTED_PX * down / across))
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
@@ -103,7 +114,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"with_bounds": _with_bounds, "with_names": _with_names, "source": _source, "hint": _hint}
+    made.filters |= {
+        "with_bounds": _with_bounds,
+        "with_names": _with_names,
+        "source": _source,
+        "size": _size,
+        "hint": _hint,
+    }
     made.globals |= {"cell_class": _cell_class, "rendered": _rendered}
     return made
 

@@ -81,6 +81,9 @@ _NAME = re.compile("`([^`]*)`")
 _FULL_MM = 168.0  # of the text's width, less what lies between columns
 _GAP_MM = 3.0
 _ROOMY = 6  # columns; more of them are set smaller
+_CROWDED = 9  # columns; more of them stand closer
+_SIGN_MM = {"footnotesize": 1.65, "scriptsize": 1.4}  # of a bold letter's width, at most in the mean of a word
+_BREAKS = re.compile(r"(?<=[-\u2013])|[ ]")  # where a line of a cell may end
 
 
 def latex(document: Document) -> str:
@@ -130,11 +133,16 @@ def _table(table: Table[Any]) -> str:
         return escaped(table.empty)
     columns = table.page_columns
     cells = [[column.text(row) for column in columns] for row in table.rows]
-    column_types = [f">{{\\raggedright\\arraybackslash}}p{{{mm:.1f}mm}}" for mm in _widths_mm(columns, cells)]
-    headings = [f"\\textbf{{{_heading(column)}}}" for column in columns]
     size = "footnotesize" if len(columns) <= _ROOMY else "scriptsize"
+    gap_mm = _GAP_MM if len(columns) <= _CROWDED else _GAP_MM / 2
+    # The space without a width lets TeX hyphenate the first word as well.
+    column_types = [
+        f">{{\\raggedright\\arraybackslash\\hspace{{0pt}}}}p{{{mm:.1f}mm}}"
+        for mm in _widths_mm(columns, cells, gap_mm, _SIGN_MM[size])
+    ]
+    headings = [f"\\textbf{{{_heading(column)}}}" for column in columns]
     lines = (
-        f"{{\\{size}\\setlength{{\\tabcolsep}}{{{_GAP_MM / 2:.1f}mm}}",
+        f"{{\\{size}\\setlength{{\\tabcolsep}}{{{gap_mm / 2:.2f}mm}}",
         f"\\begin{{longtable}}{{@{{}}{''.join(column_types)}@{{}}}}",
         "\\toprule",
         _row(headings),
@@ -142,7 +150,7 @@ def _table(table: Table[Any]) -> str:
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
-        *(_row(list(map(_cell, columns, row))) for row in cells),
+        "\n\\addlinespace[2pt]\n".join(_row(list(map(_cell, columns, row))) for row in cells),
         "\\end{longtable}}",
     )
     return "\n".join(lines)
@@ -152,12 +160,22 @@ def _row(cells: Sequence[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
 
 
-def _widths_mm(columns: Sequence[Column[Any]], cells: Sequence[Sequence[Text]]) -> list[float]:
-    """What is left beside the gaps, shared by the square root of the longest cell: long ones break over lines."""
-    room_mm = _FULL_MM - _GAP_MM * (len(columns) - 1)
-    longest = [max(len(columns[at].heading), *(len(row[at].words) for row in cells)) for at in range(len(columns))]
-    weights = [max(4, length) ** 0.5 for length in longest]
-    return [room_mm * weight / sum(weights) for weight in weights]
+def _widths_mm(
+    columns: Sequence[Column[Any]], cells: Sequence[Sequence[Text]], gap_mm: float, sign_mm: float
+) -> list[float]:
+    """Room for the longest word of each column; what is left beside the gaps is shared by the square root of the
+    longest cell: long ones break over lines."""
+    room_mm = _FULL_MM - gap_mm * (len(columns) - 1)
+    texts = [[column.heading, *(_shown(row[at]) for row in cells)] for at, column in enumerate(columns)]
+    least = [sign_mm * max(len(part) for words in one for part in _BREAKS.split(words)) for one in texts]
+    weights = [max(4, *map(len, one)) ** 0.5 for one in texts]
+    spare_mm = max(0.0, room_mm - sum(least))
+    widths = [mm + spare_mm * weight / sum(weights) for mm, weight in zip(least, weights, strict=True)]
+    return [width * room_mm / sum(widths) for width in widths]
+
+
+def _shown(text: Text) -> str:
+    return " ".join(filter(None, (text.words, text.below, ", ".join(text.tags))))
 
 
 def _heading(column: Column[Any]) -> str:

@@ -24,9 +24,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     CondPageBreak,
     Image,
-    KeepTogether,
     LongTable,
-    PageBreak,
     SimpleDocTemplate,
     Spacer,
     TableStyle,
@@ -62,18 +60,25 @@ _LOOKS = {  # as on a page; the word beside it says the same
     Look.UNDECIDED: "#888888",
 }
 _NAME = re.compile("`([^`]*)`")
-_FIGURE_HEIGHT = 0.27 * A4[1]  # at most: two fit on a page with their words
+_FIGURE_HEIGHT = 0.30 * A4[1]  # at most: two fit on a page with their words
+_FIGURE_LEAST = 0.8  # of that, where no more is left of a page
 _HEADINGS = {1: 12.5, 2: 11.0, 3: 9.0, 4: 8.5}
 _LEAST_SIZE = 5.2
 _SMALL = 0.88  # of the sizes of letters, where a page is to be saved
 _LEAST_AFTER = 24.0 * mm  # of room on a page, for a title and the beginning of what follows
-APPENDIX = "Appendix"  # the title that begins a page, and after which all is set smaller
+_LEAST_APPENDIX = 0.28 * A4[1]  # of room on a page, for the appendix to begin there
+_INDENT, _GAP = 2.0, 5.0  # of a cell: before its words, and at least between them and the next column
+_FEW = 9  # columns; more of them stand closer
+_LONGEST = 26  # signs of a word that is not broken
+_HYPHEN = re.compile(r"(?<=[^\W\d]-)(?=[^\W\d])")  # after which a line of a crowded table may end
+_MAY_END = '<font size="0.01"> </font>'  # ReportLab ends lines at spaces alone, or loses the hyphen
+APPENDIX = "Appendix"  # the title after which all is set smaller
 
 
 def pdf(
     document: Document, *, text_size: float = 8.0, appendix_size: float = 6.6, pages_max: int | None = None
 ) -> bytes:
-    """The whole document; what follows the heading `Appendix` begins a page and is set smaller.
+    """The whole document; what follows the heading `Appendix` is set smaller, and begins a page unless much is left.
 
     With `pages_max` letters shrink where that is enough, and no further than they can be read. Where it is not, the
     appendix ends with the last section that fits, and a sentence says so.
@@ -86,11 +91,9 @@ def pdf(
     text_size, appendix_size = text_size * _SMALL, appendix_size * _SMALL
     built, blocks = _built(document, document.blocks, text_size, appendix_size), list(document.blocks)
     while built.pages > pages_max and (beyond := [at for at, page in built.titles.items() if page > pages_max]):
-        # The section before the first title that is too far may itself end too far.
-        last = max((at for at in built.titles if at < beyond[0]), default=0)
-        blocks = [*blocks[:last], Paragraph(_REST)]
+        blocks = [*blocks[: beyond[0]], Paragraph(_REST)]
         built = _built(document, blocks, text_size, appendix_size)
-    while built.pages > pages_max and len(blocks) > 1:
+    while built.pages > pages_max and len(blocks) > 1:  # the last section begins in time, and ends too far
         titles = [at for at, block in enumerate(blocks) if isinstance(block, Heading)]
         blocks = [*blocks[: titles[-1] if titles else -1], Paragraph(_REST)]
         built = _built(document, blocks, text_size, appendix_size)
@@ -123,7 +126,7 @@ def _built(document: Document, blocks: Sequence[Block], text_size: float, small_
         invariant=1,
         pageCompression=0,  # builds of zlib differ
     )
-    story = list(_story(document, blocks, text_size, small_size, titles))
+    story = _story(document, blocks, text_size, small_size, titles)
     template.build(story, onFirstPage=numbers, onLaterPages=numbers)
     return _Built(buffer.getvalue(), numbers.last, titles)
 
@@ -169,21 +172,46 @@ def _fonts() -> None:
 
 def _story(
     document: Document, blocks: Sequence[Block], text_size: float, small_size: float, titles: dict[int, int]
-) -> Iterable[Any]:
+) -> list[Any]:
     size = text_size
-    yield Words(_safe(document.title), _style(15.0, bold=True, after=4.0))
+    parts: list[list[Any]] = []
     for at, block in enumerate(blocks):
-        if not isinstance(block, Heading):
-            yield from _block(block, size)
-            continue
-        appendix = block.words == APPENDIX
-        size = small_size if appendix else size
-        # No title stands alone at the end of a page.
-        before_a_figure = at + 1 < len(blocks) and isinstance(blocks[at + 1], Figure)
-        yield PageBreak() if appendix else CondPageBreak(_LEAST_AFTER + _FIGURE_HEIGHT * before_a_figure)
-        about = f' <font size="{size:.1f}" color="#5c6268">{_safe(block.about)}</font>' if block.about else ""
-        style = _style(_HEADINGS[block.level] * min(1.0, size / 8.0), bold=True, before=size * 0.8)
-        yield _Title(_safe(block.words) + about, style, titles, at)
+        if isinstance(block, Heading):
+            size = small_size if block.words == APPENDIX else size
+            parts.append([_title(block, size, titles, at)])
+        else:
+            parts.append(list(_block(block, size)))
+    story: list[Any] = [Words(_safe(document.title), _style(15.0, bold=True, after=4.0))]
+    for at, (block, part) in enumerate(zip(blocks, parts, strict=True)):
+        if isinstance(block, Heading):
+            least = _LEAST_APPENDIX if block.words == APPENDIX else _LEAST_AFTER
+            story.append(CondPageBreak(max(least, _beginning(blocks[at:], parts[at:]))))
+        story += part
+    return story
+
+
+def _title(block: Heading, size: float, titles: dict[int, int], at: int) -> Any:
+    about = f' <font size="{size:.1f}" color="#5c6268">{_safe(block.about)}</font>' if block.about else ""
+    style = _style(_HEADINGS[block.level] * min(1.0, size / 8.0), bold=True, before=size * 0.8)
+    return _Title(_safe(block.words) + about, style, titles, at)
+
+
+def _beginning(blocks: Sequence[Block], parts: Sequence[Sequence[Any]]) -> float:
+    """The height of a title with the words below it and the beginning of what follows: they share a page."""
+    height = 0.0
+    for block, part in zip(blocks, parts, strict=True):
+        if part:
+            begins = part[0].head if isinstance(part[0], _Grid) else part[0]
+            height += begins.wrap(_WIDTH, 1.0)[1] + begins.getSpaceBefore() + begins.getSpaceAfter()
+        if height > _LEAST_AFTER or not isinstance(block, Heading | Paragraph):
+            break
+    return height
+
+
+class _Grid(LongTable):  # type: ignore[misc]  # ReportLab has no types
+    """A table that may break over pages; `head` is its headings and first row alone."""
+
+    head: Any = None
 
 
 def _style(
@@ -229,7 +257,22 @@ def _figure(drawing: Picture) -> Any:
     with Raster.open(io.BytesIO(content)) as image:
         across, down = image.size
     scale = min(_WIDTH / across, _FIGURE_HEIGHT / down)
-    return KeepTogether([Image(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT"), Spacer(1, 4)])
+    return _Drawn(content, across * scale, down * scale)
+
+
+class _Drawn(Image):  # type: ignore[misc]  # ReportLab has no types
+    """A figure that takes what is left of a page, where that is little less than it would have."""
+
+    def __init__(self, content: bytes, across: float, down: float) -> None:
+        super().__init__(io.BytesIO(content), across, down, hAlign="LEFT")
+        self.spaceAfter = 4.0
+        self._full = (across, down)
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        """Its size in what is left."""
+        scale = min(1.0, max(_FIGURE_LEAST, height / self._full[1]))
+        self.drawWidth, self.drawHeight = (scale * one for one in self._full)
+        return self.drawWidth, self.drawHeight
 
 
 def _table(table: Table[Any], size: float) -> Iterable[Any]:
@@ -239,39 +282,43 @@ def _table(table: Table[Any], size: float) -> Iterable[Any]:
         return
     columns = table.page_columns
     texts = [[column.text(row) for column in columns] for row in table.rows]
-    small = max(_LEAST_SIZE, size * (0.92 if len(columns) <= 5 else 0.84 if len(columns) <= 9 else 0.72))
+    small = max(_LEAST_SIZE, size * (0.92 if len(columns) <= 5 else 0.84 if len(columns) <= _FEW else 0.72))
     style, head = _style(small, after=0.0), _style(small, bold=True, after=0.0)
+    crowded = len(columns) > _FEW
     data = [[Words(_heading(column), head) for column in columns]]
-    data += [
-        [Words(_cell(*pair, first=at == 0), style) for at, pair in enumerate(zip(columns, row, strict=True))]
-        for row in texts
-    ]
-    grid = LongTable(data, colWidths=_widths(columns, texts, small), repeatRows=1, hAlign="LEFT")
-    grid.setStyle(
-        TableStyle(
-            [
-                ("VALIGN", (0, 0), (-1, -1), "TOP"),
-                ("LINEBELOW", (0, 0), (-1, 0), 0.8, _SOFT),
-                ("LINEBELOW", (0, 1), (-1, -1), 0.3, _LINE),
-                ("LEFTPADDING", (0, 0), (-1, -1), 2.0),
-                ("RIGHTPADDING", (0, 0), (-1, -1), 2.0),
-                ("TOPPADDING", (0, 0), (-1, -1), 1.2),
-                ("BOTTOMPADDING", (0, 0), (-1, -1), 1.6),
-            ]
-        )
+    for row in texts:
+        cells = [_cell(column, text, first=at == 0) for at, (column, text) in enumerate(zip(columns, row, strict=True))]
+        data.append([Words(_HYPHEN.sub(_MAY_END, cell) if crowded else cell, style) for cell in cells])
+    gap = _GAP if not crowded else 0.6 * _GAP
+    ruled = TableStyle(
+        [
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+            ("LINEBELOW", (0, 0), (-1, 0), 0.8, _SOFT),
+            ("LINEBELOW", (0, 1), (-1, -1), 0.3, _LINE),
+            ("LEFTPADDING", (0, 0), (-1, -1), _INDENT),
+            ("RIGHTPADDING", (0, 0), (-1, -1), gap),
+            ("TOPPADDING", (0, 0), (-1, -1), 1.2),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 1.6),
+        ]
     )
+    breaks = re.compile(f"{_HYPHEN.pattern}|[ ]" if crowded else "[ ]")
+    widths = _widths(columns, texts, small, gap, breaks)
+    grid = _Grid(data, colWidths=widths, repeatRows=1, hAlign="LEFT", style=ruled)
+    grid.head = LongTable(data[:2], colWidths=widths, style=ruled)
     yield grid
     yield Spacer(1, 5)
 
 
-def _widths(columns: Sequence[Column[Any]], texts: Sequence[Sequence[Text]], size: float) -> list[float]:
-    """The whole width, shared by the square root of the longest cell, but room for the longest word of each column."""
+def _widths(
+    columns: Sequence[Column[Any]], texts: Sequence[Sequence[Text]], size: float, gap: float, breaks: re.Pattern[str]
+) -> list[float]:
+    """The whole width, shared by the length of the longest cell, but room for the longest word of each column."""
     needed, weights = [], []
     for at, column in enumerate(columns):
-        words = [column.heading, *(_shown(row[at]) for row in texts)]
-        longest = max((part for one in words for part in one.split(" ")), key=len)
-        wide = pdfmetrics.stringWidth(longest[:26], "Lock-Bold", size) + 5.0
-        needed.append(wide)
+        words = [_heading(column), *(_shown(row[at]) for row in texts)]
+        parts = {part for one in words for part in breaks.split(one)}
+        wide = max(pdfmetrics.stringWidth(part[:_LONGEST], "Lock-Bold", size) for part in parts)
+        needed.append(wide + _INDENT + gap + 0.5)
         weights.append(max(len(one) for one in words) ** 0.62)
     spare = max(0.0, _WIDTH - sum(needed))
     widths = [least + spare * weight / sum(weights) for least, weight in zip(needed, weights, strict=True)]
@@ -283,7 +330,13 @@ def _heading(column: Column[Any]) -> str:
 
 
 def _shown(text: Text) -> str:
-    return " ".join(filter(None, (text.words, text.below, ", ".join(text.tags))))
+    """As `_cell` has it, without the looks."""
+    below = f"({text.below})" if text.below else ""
+    return " ".join(filter(None, (text.words, *(f"({tag})" for tag in text.tags), below))) + _marks(text)
+
+
+def _marks(text: Text) -> str:
+    return ",".join(map(str, text.marks))
 
 
 def _cell(column: Column[Any], text: Text, *, first: bool) -> str:
@@ -296,7 +349,7 @@ def _cell(column: Column[Any], text: Text, *, first: bool) -> str:
         words = f'<i><font color="#5c6268">{words}</font></i>'
     tags = f" ({_safe(', '.join(text.tags))})" if text.tags else ""
     below = f' <font color="#5c6268">({_safe(text.below)})</font>' if text.below else ""
-    marks = f"<super>{','.join(map(str, text.marks))}</super>" if text.marks else ""
+    marks = f"<super>{_marks(text)}</super>" if text.marks else ""
     return f"{words}{tags}{below}{marks}"
 
 

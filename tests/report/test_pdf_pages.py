@@ -1,0 +1,82 @@
+"""Pages of a PDF: no word is broken in a table, no title stands alone, a figure takes what is left of a page."""
+
+import re
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from bench.report.model import Block, Column, Document, Figure, Heading, Paragraph, Table, Text
+from bench.report.writers import pdf as writer
+from bench.report.writers.pdf import pdf
+
+_CELLS = (
+    ("System", Text("DynamoDB API", tags=("emulator",), measured=None)),
+    ("Claimed, ms", Text("0.5\u20132", measured=None)),
+    *((f"p{share}, ms", Text("0.101 [0.069\u20130.15]", marks=(1,))) for share in (50, 99, 999)),
+    ("Floor, ms", Text("0.016 [0.016\u20130.069]", measured=None)),
+    ("p50 / floor", Text("6.0\u00a0\u00d7 [4.2\u20138.7]")),
+    ("Claimed, per s", Text("50k\u2013100k", measured=None)),
+    ("Pairs/s", Text("\u2265\u00a012,830 (generator-bound, machine-bound, still rising)", marks=(2, 3, 4))),
+    ("Claimed contention", Text("10\u2013100 \u00d7", measured=None)),
+    ("Contention", Text("8,144\u00a0\u00d7 [5,614\u201311,815] uncontended; held 5\u00a0ms")),
+    ("Client CPU, \u00b5s/pair", Text("1,289 [1,000\u20131,662]")),
+    ("Runs of each", Text("6")),
+)
+
+
+class Drawn:
+    """A picture of a given shape."""
+
+    name, title, caption, runs = "drawn", "Drawn", "A picture.", ("r-01",)
+
+    def rendered(self, file_format: str) -> bytes:
+        content = BytesIO()
+        Image.new("RGB", (300, 200), "white").save(content, file_format)
+        return content.getvalue()
+
+
+def one_row(columns: int) -> Table[int]:
+    def column(at: int) -> Column[int]:
+        heading, text = _CELLS[at % len(_CELLS)]
+        return Column(heading, lambda _: text)
+
+    return Table([column(at) for at in range(columns)], [0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "size"), [(2, 8.0), (4, 8.0), (5, 8.0), (9, 8.0), (4, 5.8), (9, 6.6), (10, 6.6), (13, 6.6), (13, 5.8)]
+)
+def test_no_word_is_broken_in_a_table(columns: int, size: float) -> None:
+    writer._fonts()
+    (grid, *_) = writer._table(one_row(columns), size)
+    for row in grid._cellvalues:
+        for cell, width in zip(row, grid._colWidths, strict=True):
+            assert cell.minWidth() <= width - writer._INDENT, cell.text
+
+
+@pytest.mark.parametrize("filled", range(30, 75))
+@pytest.mark.parametrize("kind", ["table", "figure"])
+def test_no_title_stands_alone(filled: int, kind: str) -> None:
+    beginning: Block = one_row(5) if kind == "table" else Figure(Drawn(), "")
+    blocks = [*[Paragraph("Filled.")] * filled, Heading("Title"), Paragraph("What follows."), beginning]
+    built = writer._built(Document("Pages", blocks), blocks, 8.0, 6.6)
+    assert built.titles[filled] == built.pages
+
+
+def test_a_figure_takes_what_is_left_of_a_page() -> None:
+    drawn = writer._figure(Drawn())
+    across, down = drawn.wrap(1000.0, 1000.0)
+    less = drawn.wrap(1000.0, 0.9 * down)
+    assert less == pytest.approx((0.9 * across, 0.9 * down))
+    assert drawn.wrap(1000.0, 1.0)[1] == pytest.approx(0.8 * down), "smaller it could not be read"
+    assert drawn.wrap(1000.0, 1000.0) == (across, down)
+
+
+def test_the_last_section_that_fits_stays() -> None:
+    """The second ends on the last page that may be; the third begins beyond it."""
+    blocks = [block for number in "123" for block in (Heading(f"Part {number}"), *[Paragraph("A line.")] * 60)]
+    built = writer._built(Document("Pages", blocks), blocks, 8.0 * writer._SMALL, 6.6 * writer._SMALL)
+    assert list(built.titles.values()) == [1, 2, 3]
+    content = pdf(Document("Pages", blocks), pages_max=2)
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) == 2
