@@ -4,6 +4,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from bench.analysis import names
+from bench.analysis.advice.advice import advise
+from bench.analysis.advice.rules import rules
+from bench.analysis.advice.situation import Situation
 from bench.analysis.evidence import Evidence
 from bench.analysis.narrowing import NotMeasured, of_systems
 from bench.analysis.places import REFERENCE, find_campaign, hazards_beside
@@ -19,6 +24,8 @@ from bench.report.export_folder import MANIFEST
 from bench.report.figures.drawing import canvas
 from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
+from bench.report.model import Bullets
+from bench.report.pack.answer import answer_blocks
 from bench.report.pack.tables import ROWS
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
 from bench.report.style import house_style
@@ -30,6 +37,7 @@ TWO = ("etcd", "redis")
 SIX = ("redis", "redlock", "zookeeper", "etcd", "postgres-row", "dynamodb")
 ORDER = [
     "The question",
+    "The short answer",
     "One sentence a system",
     "The table",
     "Figures",
@@ -119,6 +127,20 @@ def test_the_page_says_it_in_order(pack: Path) -> None:
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == ORDER
     method = text.partition("## Method\n\n")[2].partition("\n\n")[0]
     assert len(method.splitlines()) == 5
+
+
+def test_the_short_answer_is_what_recommend_says() -> None:
+    """Of the chosen systems, and no system that failed a step."""
+    folder = find_campaign(REFERENCE)
+    evidence = Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE))
+    whole = advise(evidence, Situation({**rules().defaults, "purpose": "correctness", "token": "checks"}))
+    ranked = [names.title(one.system) for one in whole.ranked if one.system in TWO]
+    _, answers, _ = answer_blocks(of_systems(evidence, TWO))
+    assert isinstance(answers, Bullets)
+    assert len(answers.lines) == 3
+    assert ranked
+    assert answers.lines[0].partition(": ")[2] == f"{', then '.join(ranked)}."
+    assert answer_blocks(replace(evidence, hazards=None)) == ()
 
 
 def test_the_html_needs_nothing_else(pack: Path) -> None:

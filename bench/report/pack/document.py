@@ -22,6 +22,7 @@ from bench.report.figures import (
 from bench.report.figures.drawing import Drawing
 from bench.report.limits import limits
 from bench.report.model import Block, Bullets, Document, FactList, Figure, Heading, Paragraph
+from bench.report.pack.answer import answer_blocks
 from bench.report.pack.pictures import InDocuments
 from bench.report.pack.sentences import system_sentences, warnings
 from bench.report.pack.tables import decision_tables, verdict_table
@@ -104,6 +105,7 @@ def _page(pack: Pack) -> Iterable[Block]:
     evidence = pack.evidence
     yield Heading("The question")
     yield Paragraph(pack.question)
+    yield from answer_blocks(evidence)
     yield Heading("One sentence a system")
     yield FactList([(title, words or "not measured.") for title, words in system_sentences(evidence)])
     yield Paragraph(_WORDS)
