@@ -146,9 +146,9 @@ def systems_of(folder: Path, void: set[str], at_most: set[str]) -> Mapping[str, 
     runs: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*/plan.json")):
         plan = json.loads(path.read_text())
-        if plan["run_id"] not in void and any(
-            plan["workload"].get(which, "none") != "none" for which in ("network", "peer_network")
-        ):
+        alone = plan["workload"]["name"] == "uncontended" and plan["workload"]["clients"] == 1
+        networks = (plan["workload"].get(which, "none") for which in ("network", "peer_network"))
+        if alone and plan["run_id"] not in void and any(one != "none" for one in networks):
             runs.setdefault(plan["system"], []).append(path.parent)
     found = {}
     for system, paths in runs.items():

@@ -51,7 +51,7 @@ def sentence(pattern: str, text: str, seen: Comparison) -> Iterator[tuple[str, .
 
 def compare_page(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen: Comparison) -> None:
     """hazards.md. `titles` are the systems by the names that people read."""
-    text = text.replace("\u00a0", " ")
+    text = re.sub(r"\u2212(?=\d)", "-", text.replace("\u00a0", " "))  # parameters are as scenarios have them
     judged, every = lines_of(tuple(runs)), counted(list(runs))
     used = sum(not run.void for run in runs)
     for counted_runs in sentence(r"(\d+) started, (\d+) counted, with (\d+) trials", text, seen):

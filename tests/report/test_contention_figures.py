@@ -202,7 +202,7 @@ def test_a_hand_off_is_laid_out_in_what_is_known_of_it(sweeps: Evidence) -> None
         ("redis", "poll-5ms-j20", 1, True),
         ("redis", "pubsub-500ms", 1, False),
         ("zookeeper", "watch", 1, False),
-        ("etcd", "watch", 2, False),
+        ("etcd", "watch", 3, False),
         ("postgres-row", "block", 0, False),
         ("postgres-row", "notify-500ms", 1, False),
     ],
@@ -220,7 +220,7 @@ def test_round_trips_of_a_hand_off_are_those_of_the_way_to_wait(
 
 
 @pytest.mark.parametrize("peer_rtt_us", [None, 700.0])
-@pytest.mark.parametrize(("wait", "clients", "peers"), [("watch", 1, 1), ("block", 0, 0), ("poll-5ms-j20", 1, 0)])
+@pytest.mark.parametrize(("wait", "clients", "peers"), [("watch", 1, 2), ("block", 0, 0), ("poll-5ms-j20", 1, 0)])
 def test_round_trips_over_a_network_take_what_they_took_there(
     sweeps: Evidence, wait: str, clients: int, peers: int, peer_rtt_us: float | None
 ) -> None:

@@ -110,7 +110,7 @@ def counted(rows: Iterable[RunRow]) -> tuple[Counted, ...]:
     systems = list(dict.fromkeys(one.system for one in found))
 
     def order(one: Counted) -> tuple[int, int, int]:
-        return systems.index(one.system), COUNTED.index(one.operation), BETWEEN.index(one.between)
+        return systems.index(one.system), BETWEEN.index(one.between), COUNTED.index(one.operation)
 
     return tuple(sorted(found, key=order))
 
