@@ -165,3 +165,8 @@ def beside(axes: Axes, points: float, above_points: float = 0.0) -> Transform:
     if figure is None:
         raise ValueError("these axes belong to no figure")
     return axes.transData + ScaledTranslation(points / 72.0, above_points / 72.0, figure.dpi_scale_trans)
+
+
+def veil(pad: float) -> dict[str, Any]:
+    """A box for words that stand over what is drawn, which shows through it; `pad` in points."""
+    return {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": pad}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +20,7 @@ from bench.report.figures.drawing import (
     caption_height_in,
     lab_drawing,
     lab_words,
+    veil,
     write_caption,
     write_title,
 )
@@ -35,7 +35,6 @@ _BAR = 0.34
 _WORDS_IN, _SHORT_WORD_IN = 1.4, 0.36  # of "two holders, 0.00 s" and "waits", with a little room
 _HOLDER, _OTHER, _STOPPED = "#0072B2", "#E69F00", "#d9d9d9"
 _ACCEPTED, _REFUSED = "#D55E00", "#222222"
-_VEIL: Mapping[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.4}
 _NO_CAMPAIGN = HazardPlan(
     campaign_id="none", run_id="", position=0, scenario="", system="", parameters={}, repetition=1, seed=0
 )
@@ -205,8 +204,8 @@ def _other_faults(axes: Axes, row: TrialRow, clock: _Clock, end_s: float) -> Non
         name = fault.kind.replace("_", " ")
         words.setdefault(place, []).append(f"{name}: {fault.target}" if fault.target else name)
     for place, names_there in words.items():
-        words_there = f" {', '.join(names_there)}"
-        axes.text(place, -0.6, words_there, va="bottom", fontsize=7.0, color=MUTED, bbox=_VEIL, zorder=5)
+        name = f" {', '.join(names_there)}"
+        axes.text(place, -0.6, name, va="bottom", fontsize=7.0, color=MUTED, bbox=veil(0.4), zorder=5)
 
 
 def _belief(axes: Axes, belief: Belief, y: float, clock: _Clock, row: TrialRow, *, is_holder: bool) -> None:

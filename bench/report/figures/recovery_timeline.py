@@ -1,7 +1,6 @@
 """Every acquire around a fault: when it was meant to start, how long it took, and how it ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,6 +22,7 @@ from bench.report.figures.drawing import (
     caption_height_in,
     load_drawing,
     machine_words,
+    veil,
     write_caption,
     write_title,
 )
@@ -42,7 +42,6 @@ _HEADINGS = {
 _TICKS_MS = {0.1: "0.1 ms", 1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1_000.0: "1 s", 10_000.0: "10 s"}
 _LOW_MS, _HIGH_MS, _BAR_MS = 0.06, 60_000.0, 20_000.0
 _WORDS_SHARE = 0.3  # of a panel's width
-_VEIL: Mapping[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8}
 _TITLE = "Waiting for a lock while servers or holders are lost"
 
 
@@ -164,7 +163,7 @@ def _panel(axes: Axes, cell: Cell | None, limits: tuple[float, float], why_none:
             ha="right",
             fontsize=6.6,
             color=MUTED,
-            bbox=_VEIL,
+            bbox=veil(0.8),
             zorder=6,
         )
 
@@ -181,7 +180,7 @@ def _without_grant(axes: Axes, found: Mapping[str, float], limits: tuple[float, 
     if limits[1] - end > _WORDS_SHARE * width:
         axes.text(end + 0.03 * width, _BAR_MS, words, fontsize=6.8, va="center", zorder=5)
     else:  # beside the bar there is no room within the panel: below it there is
-        axes.text(end, _BAR_MS / 2.2, words, fontsize=6.8, ha="right", va="top", bbox=_VEIL, zorder=5)
+        axes.text(end, _BAR_MS / 2.2, words, fontsize=6.8, ha="right", va="top", bbox=veil(0.8), zorder=5)
 
 
 def _name(figure: Figure, system: str, x: float, y: float) -> None:
