@@ -50,7 +50,7 @@ class EmulatedPeers(Emulated):
     def measured_between(self, load: Measured) -> PeerNetworkMeasured:
         """What it was, asked when the load has ended. Raises LinesFailed, and TooLate where no server leads."""
         nodes = [state.node for state in self._running.nodes]
-        past = past_lines(self._spec, nodes, self._running.pids, self.lines.pid)
+        past = past_lines(self._spec, nodes, self._running.pids)
         found = self.measured(load)
         return PeerNetworkMeasured(**dict(found), leader=self._leader, leader_after=self._leads(), past_lines=past)
 

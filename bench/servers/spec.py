@@ -96,17 +96,14 @@ class Replication(Protocol):
     def spec(self) -> "ServerSpec":
         """The copy, a set of one."""
 
-    def follow(self, replica: Node, primary: Node, through: tuple[str, int]) -> None:
-        """Make `replica` copy `primary`, which it reaches at the address `through`."""
+    def follow(self, replica: Node, primary: tuple[str, int]) -> None:
+        """Make `replica` copy the server that it reaches at the address `primary`."""
 
     def in_step(self, replica: Node, primary: Node) -> int:
         """How far both have come; NotReady while the replica is behind."""
 
     def promote(self, replica: Node) -> int:
         """Make the replica a primary; return how far it had come."""
-
-    def forget_replicas(self, primary: Node) -> None:
-        """Undo what `follow` set at the primary."""
 
 
 class ServerSpec(ABC):

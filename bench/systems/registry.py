@@ -47,6 +47,7 @@ __all__ = (
 # One line a folder, in the order of the tables.
 _FOLDERS = (
     "redis",
+    "redis_replicated",
     "redlock",
     "zookeeper",
     "etcd",

@@ -23,6 +23,7 @@ _BEYOND_THE_PROCESS = {
 
 INAPPLICABLE: dict[str, Set[str]] = {
     "redis": _ENDS_WITH_CONNECTION | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER,
+    "redis-replicated": _ENDS_WITH_CONNECTION | _IN_QUEUE | _ONE_NODE | _QUEUE_ORDER,
     "redis-aof": set(),
     "redis-naive-fence": {"tokens_rise"},
     "redis-plain-delete": set(),

@@ -13,7 +13,7 @@ import pytest
 from bench.load.guard import Names
 from bench.load.login import is_loopback
 from bench.servers.installing.npm import npm_install
-from bench.servers.spec import ServerSpec
+from bench.servers.spec import Node, ServerSpec
 from bench.systems.registry import SYSTEMS, server_sets
 from tests.packaging.compose_file import compose, container_settings, native_settings, published, service, substituted
 from tests.packaging.pyproject import ROOT
@@ -30,6 +30,7 @@ PLACES = (
 # What must be compared, so that a change of either side's form cannot leave nothing to compare.
 COMPARED = {
     "redis": {"save", "appendonly", "maxmemory", "maxmemory-policy", "daemonize"},
+    "redispair": {"save", "appendonly", "maxmemory", "maxmemory-policy", "daemonize"},
     "redlock": {"save", "appendonly", "maxmemory", "maxmemory-policy", "daemonize"},
     "zookeeper": {
         *("forceSync", "tickTime", "initLimit", "syncLimit", "minSessionTimeout", "maxSessionTimeout"),
@@ -96,7 +97,7 @@ def test_compose_itself_accepts_the_file_where_it_is_installed() -> None:
 
 def test_it_has_exactly_the_services_of_the_topology() -> None:
     assert set(compose()["services"]) == {*LOCK_SERVERS, *BENCH}
-    assert len(LOCK_SERVERS) == len(set(LOCK_SERVERS)) == 1 + 5 + 3 + 3 + 1 + 1
+    assert len(LOCK_SERVERS) == len(set(LOCK_SERVERS)) == 1 + 2 + 5 + 3 + 3 + 1 + 1
 
 
 @pytest.mark.parametrize("spec", SETS, ids=lambda spec: spec.name)
@@ -232,6 +233,7 @@ def test_inside_the_network_every_set_has_its_url() -> None:
     for name in ("locust-master", "locust-worker"):
         for spec in SETS:
             url = service(name)["environment"][f"LOCKBENCH_{spec.name.upper()}_URL"]
-            for node in spec.compose_services:
-                assert f"{node}:{spec.compose_port}" in url
+            nodes = [Node(name, {"client": spec.compose_port}, Path(), name) for name in spec.compose_services]
+            for host, port in spec.endpoint(nodes).addresses:
+                assert f"{host}:{port}" in url
     assert set(service("locust-master")["depends_on"]) == set(LOCK_SERVERS)

@@ -44,7 +44,7 @@ def test_what_comes_past_a_line_is_seen(lines: PeerLines, tmp_path: Path) -> Non
     with socket.create_server(("127.0.0.1", node.ports["peer"])) as listener:
         (laid,) = lines.lay(ETCD, [node])
         assert (laid.reached_at, laid.host, laid.ports) == (PEER_HOST, "127.0.0.1", node.ports)
-        pids, carrier = {"etcd-1": os.getpid()}, lines.of("etcd").pid
+        pids = {"etcd-1": os.getpid()}
         with (
             closing(socket.create_connection((PEER_HOST, node.ports["peer"]), timeout=PATIENT_S)) as through,
             listener.accept()[0] as accepted,
@@ -52,12 +52,12 @@ def test_what_comes_past_a_line_is_seen(lines: PeerLines, tmp_path: Path) -> Non
             through.sendall(b"through")
             assert accepted.recv(7) == b"through"
             assert lines.of("etcd").counts().messages == 1
-            assert past_lines(ETCD, [laid], pids, carrier) == ()
+            assert past_lines(ETCD, [laid], pids) == ()
             with (
                 closing(socket.create_connection(("127.0.0.1", node.ports["peer"]), timeout=PATIENT_S)) as past,
                 listener.accept()[0],
             ):
-                (words,) = past_lines(ETCD, [laid], pids, carrier)
+                (words,) = past_lines(ETCD, [laid], pids)
                 assert str(past.getsockname()[1]) in words
 
 

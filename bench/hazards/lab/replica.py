@@ -6,7 +6,7 @@ written after it is in the primary alone: no chance decides.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 
@@ -31,12 +31,14 @@ class Replica:
         supervisor: Supervisor,
         turn: Callable[[], AbstractContextManager[None]],
         primary: Node,
+        others: Sequence[Node],
         variant: Mapping[str, str],
     ) -> None:
         self._replication = replication
         self._spec = replication.spec
         self.node_name = self._spec.node_names[0]
         self.primary = primary
+        self._others = others
         self._variant = variant
         self._supervisor = supervisor
         self._turn = turn
@@ -51,7 +53,7 @@ class Replica:
         """Start it, as durable as its primary, and wait until it has all that the primary has. Raises TooLate."""
         with self._turn():
             self._supervisor.up([self._spec])
-        self._replication.follow(self._node, self.primary, self._link.address)
+        self._replication.follow(self._node, self._link.address)
         self.in_step()
         self._supervisor.configure(
             self._spec, self._variant
@@ -59,8 +61,7 @@ class Replica:
 
     def in_step(self) -> int:
         """Wait until the replica has all that the primary has; the offset of both. Raises TooLate."""
-        ask = partial(self._replication.in_step, self._node, self.primary)
-        return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, self.node_name)
+        return self._until_in_step(self._node, self.primary)
 
     def cut(self) -> FaultWindow:
         """Cut the link between primary and replica, once in step. Neither is notified; `promote` or `mend` ends it."""
@@ -75,11 +76,15 @@ class Replica:
     def promote(self) -> FaultWindow:
         """Make the replica a primary of its own. An instant: from here on it takes writes, at `endpoint`.
 
-        What the proxy held back is lost, as it is with a primary that died.
+        What the proxy held back is lost, as it is with a primary that died. The other servers of the set follow the new
+        primary, and lose what it does not have.
         """
         offset = self._replication.promote(self._node)
         began_ns = now_ns()
         self._link.close()
+        for other in self._others:
+            self._replication.follow(other, (self._node.host, self._node.port))
+            self._until_in_step(other, self._node)
         confirmed = f"role master, at offset {offset}"
         return FaultWindow(
             kind="failover", target=self.node_name, began_ns=began_ns, ended_ns=None, confirmed=confirmed
@@ -90,16 +95,21 @@ class Replica:
         self._link.close()
 
     def remove(self) -> None:
-        """Stop the replica. Idempotent."""
+        """Stop the replica; the others follow the primary that they had. Idempotent."""
         self._link.close()
-        with suppress(NotReady):  # a primary that is dead by now does not remember
-            self._replication.forget_replicas(self.primary)
+        for other in self._others:
+            with suppress(NotReady):  # one that is dead by now is started with the settings that it had
+                self._replication.follow(other, (self.primary.reached_at, self.primary.port))
         with self._turn(), suppress(NotRunning):
             for state in self._supervisor.running(self._spec).nodes:
                 # Not politely: a redis-server that is about to write its append-only file refuses to end for a while.
                 if state.process is not None:
                     freezing.kill_if_alive(state.process)
             self._supervisor.down([self._spec])
+
+    def _until_in_step(self, replica: Node, primary: Node) -> int:
+        ask = partial(self._replication.in_step, replica, primary)
+        return until_ready(ask, time.monotonic() + _IN_STEP_WITHIN_S, replica.name)
 
     @property
     def _node(self) -> Node:

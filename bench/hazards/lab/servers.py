@@ -161,7 +161,8 @@ class LabServers:
         if self.replica is not None:
             raise ValueError("there is a replica already")
         primary = self.state(self.node_names[0]).node
-        self.replica = Replica(replication, self._supervisor, self._turn, primary, self._variant)
+        others = [node for node in self._serving() if node.name != primary.name]
+        self.replica = Replica(replication, self._supervisor, self._turn, primary, others, self._variant)
         self.replica.attach()
         return self.replica
 

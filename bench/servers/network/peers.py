@@ -71,29 +71,30 @@ def peer_addresses(spec: ServerSpec, nodes: Sequence[Node]) -> tuple[Address, ..
     return tuple((node.host, node.ports[name]) for node in nodes for name in spec.peer_port_names)
 
 
-def past_lines(spec: ServerSpec, nodes: Sequence[Node], pids: Mapping[str, int], lines_pid: int) -> tuple[str, ...]:
-    """Connections between these nodes that do not come out of a line, in words; `pids` by the nodes' names.
+def past_lines(spec: ServerSpec, nodes: Sequence[Node], pids: Mapping[str, int]) -> tuple[str, ...]:
+    """Connections of these nodes to each other, in words: what comes out of a line is one of the lines' process.
 
-    Looked for a few times: a connection may end between the looks at its two ends. What is there each time stays.
+    `pids` by the nodes' names. Looked for a few times: a connection may end between the looks at its two ends. What is
+    there each time stays.
     """
-    found = _past_lines(spec, nodes, pids, lines_pid)
+    found = _past_lines(spec, nodes, pids)
     for _ in range(_LOOKS - 1):
         if not found:
             break
-        found &= _past_lines(spec, nodes, pids, lines_pid)
+        found &= _past_lines(spec, nodes, pids)
     return tuple(sorted(found))
 
 
-def _past_lines(spec: ServerSpec, nodes: Sequence[Node], pids: Mapping[str, int], lines_pid: int) -> set[str]:
-    came_in = {
-        (node.name, connection.laddr.port, connection.raddr.port)
+def _past_lines(spec: ServerSpec, nodes: Sequence[Node], pids: Mapping[str, int]) -> set[str]:
+    ours = {node.name: _established(pids[node.name]) for node in nodes if node.name in pids}
+    went_out = {(one.raddr.port, one.laddr.port) for connections in ours.values() for one in connections}
+    return {
+        f"{node.name}, port {one.laddr.port} from port {one.raddr.port}"
         for node in nodes
-        if node.name in pids
-        for connection in _established(pids[node.name])
-        if connection.laddr.port in {node.ports[name] for name in spec.peer_port_names}
+        for one in ours.get(node.name, ())
+        if one.laddr.port in {node.ports[name] for name in spec.peer_port_names}
+        and (one.laddr.port, one.raddr.port) in went_out
     }
-    of_lines = {connection.laddr.port for connection in _established(lines_pid)}
-    return {f"{name}, port {own} from port {other}" for name, own, other in came_in if other not in of_lines}
 
 
 def _established(pid: int) -> Sequence[Any]:

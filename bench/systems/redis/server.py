@@ -66,7 +66,7 @@ class RedisServers(ServerSpec):
         a node that is killed and started again comes back as the variant it was."""
         launches = []
         for node in nodes:
-            (node.directory / _CONFIG_FILE).write_text(self._settings(node), encoding="utf-8")
+            (node.directory / _CONFIG_FILE).write_text(self._settings(node, nodes), encoding="utf-8")
             # The server takes the name of its settings file for a pattern, and keeps it for rewriting the file. So it
             # is started in the node's folder, and given a name with nothing of that folder's own in it.
             inside = ("env", "-C", str(node.directory.resolve()))
@@ -131,7 +131,11 @@ class RedisServers(ServerSpec):
     def native_durability(self) -> Mapping[str, str]:
         return {"appendonly": "no", "save": ""}
 
-    def _settings(self, node: Node) -> str:
+    def _role(self, node: Node, nodes: Sequence[Node]) -> Mapping[str, str]:
+        """Settings of a node that make it a part of its set."""
+        return {}
+
+    def _settings(self, node: Node, nodes: Sequence[Node]) -> str:
         """redis.conf: all that differs from the defaults, or is a promise of this bench that a default might change."""
         settings = {
             "bind": node.host,
@@ -141,7 +145,9 @@ class RedisServers(ServerSpec):
             "daemonize": "no",
             "maxmemory": "0",
             "maxmemory-policy": "noeviction",
+            "repl-diskless-sync-delay": "0",  # a replica gets its first copy at once, not once five seconds are over
             **{name: value or '""' for name, value in self.native_durability().items()},
+            **self._role(node, nodes),
         }
         return "".join(f"{name} {value}\n" for name, value in settings.items())
 

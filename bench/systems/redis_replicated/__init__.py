@@ -1,0 +1,1 @@
+"""A lock on a Redis server that its replica has as well before it is granted."""
