@@ -65,7 +65,7 @@ def test_what_a_lock_sends_is_counted_at_lines_without_a_delay(tmp_path: Path) -
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("system", [case("etcd", rare=True), "zookeeper"])
+@pytest.mark.parametrize("system", [case("etcd", rare=True), "zookeeper", "redis-replicated"])
 def test_servers_reach_each_other_over_the_network_that_is_asked_for(tmp_path: Path, system: str) -> None:
     """Each acquire and each release needs a round trip between servers, which nothing but the lines can carry."""
     asked = ("-s", system, "-w", "uncontended", "--peer-network", "rtt=5ms")

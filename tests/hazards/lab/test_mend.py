@@ -74,5 +74,5 @@ def test_what_else_is_to_be_mended_is_done_once_even_if_something_fails(servers_
 
 
 def test_the_names_there_are(lab: Lab) -> None:
-    with pytest.raises(ValueError, match="the lab has no servers 'mysql': it has redis, redlock, "):
+    with pytest.raises(ValueError, match="the lab has no servers 'mysql': it has redis, "):
         lab.servers("mysql")

@@ -48,6 +48,24 @@ def test_a_replica_is_as_durable_as_its_primary_and_can_be_had_again(servers_of:
         servers.mend()
 
 
-def test_only_redis_has_one(servers_of: Take) -> None:
+def test_others_follow_the_promoted_one_and_come_back(servers_of: Take) -> None:
+    """What one replica acknowledged is lost all the same when another is promoted (redis.io/commands/wait)."""
+    servers = servers_of("redis-replicated")
+    replica = servers.replicate()
+    with client("redis-replicated", servers.endpoint) as holder:
+        grant_of(holder, "before")
+        replica.cut()
+        grant_of(holder, "after")  # the set's own replica has it
+        servers.kill(replica.primary.name)
+        replica.promote()
+    assert not is_free("redis-replicated", replica.endpoint, "before")
+    assert is_free("redis-replicated", replica.endpoint, "after"), "and its own replica acknowledges it"
+    servers.mend()
+    assert servers.broken() == []
+    with client("redis-replicated", servers.endpoint) as again:
+        grant_of(again, "mended")
+
+
+def test_etcd_has_none(servers_of: Take) -> None:
     with pytest.raises(ValueError, match="etcd has no replica in this lab"):
         servers_of("etcd").replicate()
