@@ -24,8 +24,10 @@ from bench.report.export_folder import MANIFEST
 from bench.report.figures.drawing import canvas
 from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
+from bench.report.limits import limits
 from bench.report.model import Bullets
 from bench.report.pack.answer import answer_blocks
+from bench.report.pack.sentences import system_sentences
 from bench.report.pack.tables import ROWS
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
 from bench.report.style import house_style
@@ -38,7 +40,7 @@ SIX = ("redis", "redlock", "zookeeper", "etcd", "postgres-row", "dynamodb")
 ORDER = [
     "The question",
     "The short answer",
-    "One sentence a system",
+    "System by system",
     "The table",
     "Figures",
     "Verdicts",
@@ -141,6 +143,30 @@ def test_the_short_answer_is_what_recommend_says() -> None:
     assert ranked
     assert answers.lines[0].partition(": ")[2] == f"{', then '.join(ranked)}."
     assert answer_blocks(replace(evidence, hazards=None)) == ()
+
+
+def test_each_system_in_short_sentences() -> None:
+    """No chain of semicolons; every sentence begins with a capital letter, and none is long."""
+    folder = find_campaign(REFERENCE)
+    evidence = of_systems(Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE)), SIX)
+    found = system_sentences(evidence)
+    assert len(found) == len(SIX)
+    for _, words in found:
+        assert ";" not in words
+        sentences = re.split(r"(?<=\.) (?=[A-Z])", words)
+        assert len(sentences) >= 6
+        assert all(one[0].isupper() and one.endswith(".") and len(one.split()) <= 25 for one in sentences), sentences
+    assert "It has no fencing token." in dict(found)["Redlock"]
+
+
+def test_limits_name_systems_by_their_titles() -> None:
+    folder = find_campaign(REFERENCE)
+    evidence = of_systems(Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE)), SIX)
+    found = limits(evidence)
+    assert any(line.startswith("Generator-bound") and names.title("postgres-row") in line for line in found)
+    keys = [system for system in SIX if system != names.title(system)]
+    assert not [(key, line) for line in found for key in keys if re.search(rf"\b{key}\b", line)]
+    assert [line.partition(".")[0] for line in found if line.startswith("Emulators")] == ["Emulators: DynamoDB API"]
 
 
 def test_the_html_needs_nothing_else(pack: Path) -> None:
