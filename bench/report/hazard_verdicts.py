@@ -122,7 +122,7 @@ def emulator_limits(measured: Collection[str], played: Collection[str]) -> tuple
     systems = sorted({*measured, *played}, key=lambda name: (names.position(name), name))
     if not systems:
         return ()
-    words = [f"Emulators: {', '.join(map(names.title, systems))}."]
+    words = [f"Emulators: {'; '.join(map(names.title, systems))}."]
     words += ["An emulator's speed says nothing about the real service."] if measured else []
     words += ["Faults tested its algorithm, not the service."] if played else []
     return (" ".join(words),)

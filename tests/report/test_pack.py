@@ -25,12 +25,14 @@ from bench.report.figures.drawing import canvas
 from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
 from bench.report.limits import limits
-from bench.report.model import Bullets
+from bench.report.model import Bullets, Heading
 from bench.report.pack.answer import answer_blocks
+from bench.report.pack.document import Pack, pack_document, three_figures
 from bench.report.pack.sentences import system_sentences
-from bench.report.pack.tables import ROWS
+from bench.report.pack.tables import ROWS, chosen_properties
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
 from bench.report.style import house_style
+from bench.report.writers.pdf import _fitting
 from tests.report import hazard_campaigns
 from tests.report.browser import browser
 from tests.report.test_renderings import Outline
@@ -221,6 +223,19 @@ def test_the_pdf_has_few_pages(pack: Path) -> None:
     assert b"D:20" not in content.replace(b"D:20000101", b""), "no date of today"
 
 
+def test_verdicts_of_six_systems_fit_in_the_pdf() -> None:
+    """Those of the reference, fault by fault, in letters that can be read."""
+    folder = find_campaign(REFERENCE)
+    whole = Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE))
+    evidence = of_systems(whole, SIX)
+    properties = chosen_properties(evidence)
+    document = pack_document(Pack("Six", "Which?", evidence, whole, properties, three_figures(evidence)))
+    built = _fitting(document, 8.0, 6.6, PAGES_MAX)
+    shown = {block.words for at in built.titles if isinstance(block := document.blocks[at], Heading)}
+    assert built.pages <= PAGES_MAX
+    assert "Verdicts, fault by fault" in shown
+
+
 def test_the_latex_is_well_formed(pack: Path) -> None:
     text = (pack / "pack.tex").read_text(encoding="utf-8")
     assert text.isascii()
@@ -323,7 +338,7 @@ def test_a_rerun_changes_no_byte(synthetic: Path, hazards: HazardFolder, two: Pa
 
 
 def test_chosen_rows(synthetic: Path) -> None:
-    from bench.report.pack.tables import chosen_properties, decision_tables
+    from bench.report.pack.tables import decision_tables
 
     evidence = of_systems(Evidence.load(CampaignFolder(synthetic)), TWO)
     chosen = chosen_properties(evidence, ("pause_safety", "acquire_latency"))

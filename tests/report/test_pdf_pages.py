@@ -104,8 +104,13 @@ def test_a_table_takes_the_widths_by_which_it_is_lowest() -> None:
 
 def test_the_last_section_that_fits_stays() -> None:
     """The second ends on the last page that may be; the third begins beyond it."""
-    blocks = [block for number in "123" for block in (Heading(f"Part {number}"), *[Paragraph("A line.")] * 60)]
+    blocks = [block for number in "123" for block in (Heading(f"Part {number}"), *[Paragraph("A line.")] * 58)]
     built = writer._built(Document("Pages", blocks), blocks, 8.0 * writer._SMALL, 6.6 * writer._SMALL)
     assert list(built.titles.values()) == [1, 2, 3]
-    content = pdf(Document("Pages", blocks), pages_max=2)
-    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) == 2
+    document = Document("Pages", blocks)
+    fitting = writer._fitting(document, 8.0, 6.6, 2)
+    assert [blocks[at] for at in fitting.titles] == [Heading("Part 1"), Heading("Part 2")]
+    assert writer._elsewhere(blocks[118:]) == Paragraph(
+        "In the HTML and Markdown files beside this one: \u201cPart 3\u201d."
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf(document, pages_max=2))) == 2

@@ -91,23 +91,31 @@ def pdf(
     """
     if pages_max is None:
         return _built(document, document.blocks, text_size, appendix_size).content
-    built = _built(document, document.blocks, text_size, appendix_size)
+    return _fitting(document, text_size, appendix_size, pages_max).content
+
+
+def _fitting(document: Document, text_size: float, appendix_size: float, pages_max: int) -> "_Built":
+    """The document on so many pages, with all of it or with what fits."""
+    whole = document.blocks
+    built = _built(document, whole, text_size, appendix_size)
     if built.pages <= pages_max:
-        closer = _built(document, document.blocks, text_size * _CLOSER, appendix_size * _CLOSER)
-        return closer.content if closer.pages < built.pages else built.content
+        closer = _built(document, whole, text_size * _CLOSER, appendix_size * _CLOSER)
+        return closer if closer.pages < built.pages else built
     text_size, appendix_size = text_size * _SMALL, appendix_size * _SMALL
-    built, blocks = _built(document, document.blocks, text_size, appendix_size), list(document.blocks)
+    built, ends = _built(document, whole, text_size, appendix_size), len(whole)
     while built.pages > pages_max and (beyond := [at for at, page in built.titles.items() if page > pages_max]):
-        blocks = [*blocks[: beyond[0]], Paragraph(_REST)]
-        built = _built(document, blocks, text_size, appendix_size)
-    while built.pages > pages_max and len(blocks) > 1:  # the last section begins in time, and ends too far
-        titles = [at for at, block in enumerate(blocks) if isinstance(block, Heading)]
-        blocks = [*blocks[: titles[-1] if titles else -1], Paragraph(_REST)]
-        built = _built(document, blocks, text_size, appendix_size)
-    return built.content
+        ends = beyond[0]
+        built = _built(document, [*whole[:ends], _elsewhere(whole[ends:])], text_size, appendix_size)
+    while built.pages > pages_max and ends > 0:  # the last section begins in time, and ends too far
+        ends = max((at for at in range(ends) if isinstance(whole[at], Heading)), default=ends - 1)
+        built = _built(document, [*whole[:ends], _elsewhere(whole[ends:])], text_size, appendix_size)
+    return built
 
 
-_REST = "The rest of the appendix is in the HTML and Markdown files beside this one."
+def _elsewhere(left_out: Sequence[Block]) -> Paragraph:
+    """What a reader finds in the files beside this one."""
+    titles = [f"\u201c{block.words}\u201d" for block in left_out if isinstance(block, Heading)]
+    return Paragraph(f"In the HTML and Markdown files beside this one: {', '.join(titles) or 'the rest'}.")
 
 
 @dataclass(frozen=True, slots=True)
