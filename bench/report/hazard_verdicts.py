@@ -10,7 +10,8 @@ from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.subjects import Line
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
-from bench.report.formats import NO_BREAK, NOTHING
+from bench.records.numbers import percent
+from bench.report.formats import NOTHING
 from bench.report.machine import cores
 
 # What each word means; its order is that of harm.
@@ -124,7 +125,7 @@ def emulator_limits(measured: Collection[str], played: Collection[str]) -> tuple
         return ()
     words = [f"Emulators: {'; '.join(map(names.title, systems))}."]
     words += ["An emulator's speed says nothing about the real service."] if measured else []
-    words += ["Faults tested its algorithm, not the service."] if played else []
+    words += ["Faults tested the algorithm, not the service."] if played else []
     return (" ".join(words),)
 
 
@@ -154,10 +155,7 @@ def _never(hazards: HazardEvidence) -> str:
     by_runs = {len(count.runs): count for count in counts}
     if not by_runs:
         return ""
-    ends = [by_runs[runs] for runs in dict.fromkeys((min(by_runs), max(by_runs)))]
-    shares = ", ".join(f"in up to {_percent(one.upper)} of runs after {one.runs_words} without it" for one in ends)
-    return f"The harm may still come {shares} ({_percent(CONFIDENCE)} confidence, one-sided). "
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.0f}{NO_BREAK}%"
+    few, many = by_runs[min(by_runs)], by_runs[max(by_runs)]
+    words = f"in up to {percent(few.upper)} of runs after {few.runs_words} without it"
+    more = "" if few is many else f", in up to {percent(many.upper)} after {len(many.runs)}"
+    return f"The harm may still come {words}{more} ({percent(CONFIDENCE)} confidence, one-sided). "

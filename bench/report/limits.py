@@ -7,6 +7,7 @@ from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.notes import BOUND_WORDS
 from bench.analysis.runs import CLIENTS
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.claims_table import untested
 from bench.report.hazard_verdicts import emulator_limits, played_emulators, trial_limits
@@ -56,7 +57,7 @@ def _generator(evidence: Evidence) -> Iterable[str]:
     highest, cell = max(shares, key=lambda item: item[0])
     yield (
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
-        f"{highest:.0%} of a core per process ({names.title(cell.system)}, {cell.workload.title})."
+        f"{percent(highest)} of a core per process ({names.title(cell.system)}, {cell.workload.title})."
     )
     for word, bound_words in BOUND_WORDS.items():
         bound = [cell for cell in evidence.cells if word in cell.bounds]
