@@ -22,7 +22,7 @@ from bench.analysis.notes import DRIFT, FAILED, OUTCOMES, SMALL_SAMPLE, STRANGER
 from bench.analysis.quantiles import FRACTIONS, operations_needed
 from bench.analysis.runs import CLIENTS, RunRow, Setting, durability_text, further_parameters
 from bench.analysis.steady import Trend, order_trend
-from bench.records.numbers import minus
+from bench.records.numbers import percent
 from bench.records.schema import Severity
 from bench.records.workload import JOBS, Workload
 
@@ -237,7 +237,7 @@ class Cell:
             if isinstance(value, Absent):
                 continue
             if (drift := self._drift(name)) is not None:
-                yield Note(DRIFT, f"{words} by {minus(f'{drift.change:+.0%}')} from the first run to the last")
+                yield Note(DRIFT, f"{words} by {percent(drift.change, signed=True)} from the first run to the last")
             if value.modes:
                 centres = " and ".join(f"{mode:,.0f}" if mode >= 100.0 else f"{mode:.3g}" for mode in value.modes)
                 yield Note(TWO_MODES, f"{words}: two modes, {centres}")

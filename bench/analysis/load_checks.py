@@ -14,6 +14,7 @@ from bench.analysis.holds import RunEvents
 from bench.analysis.steady import LARGE, OPERATIONS_NEEDED, SURE, Trend, latency_trend, throughput_trend
 from bench.records.histogram import LatencyHistogram
 from bench.records.ladder import KNEE_SHARE, still_rising
+from bench.records.numbers import percent
 from bench.records.schema import Check, Measured, RunPlan, Severity
 
 _UNSENT_SHARE_LIMIT = 0.01
@@ -48,8 +49,8 @@ def unsent(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "unsent",
         measured.unsent == 0,
         Severity.VOID if share > _UNSENT_SHARE_LIMIT else Severity.NOTE,
-        f"{measured.unsent} of {measured.arrivals} arrivals ({share:.2%})",
-        f"none; more than {_UNSENT_SHARE_LIMIT:.0%} voids the run",
+        f"{measured.unsent} of {measured.arrivals} arrivals ({percent(share, 2)})",
+        f"none; more than {percent(_UNSENT_SHARE_LIMIT)} voids the run",
         "a client was free for every arrival",
         f"{plan.workload.clients} clients could not keep up with {plan.workload.rate_per_s:g} operations a second, and "
         "the arrivals that waited longest were never sent; lower the rate, or use more clients",
@@ -97,7 +98,7 @@ def knee(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"clients: {rates}"
         if ladder
         else "no ladder",
-        f"fewer than all clients reach {KNEE_SHARE:.0%} of the best throughput" if asked else "no climb was asked for",
+        f"fewer than all clients reach {percent(KNEE_SHARE)} of the best" if asked else "no climb was asked for",
         "more clients brought no more throughput" if ladder else "no climb was asked for",
         "throughput was still rising at the last step, so it is at least what is shown; use more clients"
         if rising
@@ -130,7 +131,7 @@ def littles_law(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     closed = between.total > 0 and measured.live is None  # there clients come and go
     too_much = busy > clients * (1 + tolerance)
     too_little = closed and busy < seen * (1 - tolerance)
-    shares = ", ".join(f"{spent / max(1e-9, busy * window_s):.0%} {where}" for where, spent in spent_s.items())
+    shares = ", ".join(f"{percent(spent / max(1e-9, busy * window_s))} {where}" for where, spent in spent_s.items())
     return check_of(
         "littles_law",
         not too_much and not too_little,
@@ -159,14 +160,16 @@ def steady_state(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
             if not measured.arrivals:
                 trends[f"{whose}throughput"] = throughput_trend(instants, measured.window_s)
     judged = {name: found for name, found in trends.items() if found is not None}
-    moved = [f"{name} by {found.change:+.0%}" for name, found in judged.items() if not found.steady]
-    seen = ", ".join(f"{name} {found.change:+.0%} (chance {found.chance:.2g})" for name, found in judged.items())
+    moved = [f"{name} by {percent(found.change, signed=True)}" for name, found in judged.items() if not found.steady]
+    seen = ", ".join(
+        f"{name} {percent(found.change, signed=True)} (chance {found.chance:.2g})" for name, found in judged.items()
+    )
     return check_of(
         "steady_state",
         not moved,
         Severity.NOTE,
         seen or f"{len(events.latency_ns)} operations are too few for a trend; {OPERATIONS_NEEDED} are needed",
-        f"less than {LARGE:.0%} across the window, or a chance of more than {SURE:.0%}",
+        f"less than {percent(LARGE)} across the window, or a chance of more than {percent(SURE)}",
         "no trend across the window",
         f"not steady: {' and '.join(moved)} across the window; warm up or measure longer",
     )
@@ -180,7 +183,7 @@ def warm_servers(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     """
     rising = [name for name, warmed in measured.warmed.items() if warmed.change is None or warmed.change >= LARGE]
     seen = ", ".join(
-        f"{name} {'granted nothing' if one.change is None else f'{one.change:+.0%}'} at the end of "
+        f"{name} {'granted nothing' if one.change is None else percent(one.change, signed=True)} at the end of "
         f"{len(one.pairs_per_s) * one.round_s:.0f} s"
         for name, one in measured.warmed.items()
     )
@@ -189,7 +192,7 @@ def warm_servers(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         not rising,
         Severity.NOTE,
         seen or "not recorded",
-        f"less than {LARGE:.0%} across the last rounds",
+        f"less than {percent(LARGE)} across the last rounds",
         "the servers were warm" if seen else "the servers were not warmed up",
         f"the servers of {', '.join(rising)} were still getting faster; warm up longer, as a full campaign does",
     )

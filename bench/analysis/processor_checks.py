@@ -9,6 +9,7 @@ from bench.analysis.check_parts import (
     machine_shares,
 )
 from bench.analysis.holds import RunEvents
+from bench.records.numbers import percent
 from bench.records.processor_time import REST
 from bench.records.schema import Check, Measured, RunPlan, Severity
 
@@ -53,7 +54,7 @@ def client_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         f"{share:.2f} of a processor" if alone else "several clients in a process: see generator_cpu",
         f"{GENERATOR_CPU_LIMIT:.2f}" if alone else "none",
         "the client mostly waited for the system" if alone else "no client was alone in its process",
-        f"client-bound: the client computed for {share:.0%} of the time, so latency and rate are mostly its own",
+        f"client-bound: the client computed for {percent(share)} of the time, so latency and rate are mostly its own",
     )
 
 
@@ -73,15 +74,15 @@ def machine_cpu(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     )
     remedy = "use more processors"
     if _rest_share(measured) > _QUIET:
-        remedy = f"other work took {_rest_share(measured):.0%} of the machine: measure when it is quiet"
+        remedy = f"other work took {percent(_rest_share(measured))} of the machine: measure when it is quiet"
     by_process = ", ".join(f"{name} {spent:.1f} s" for name, spent in measured.cpu_s_by_process.items())
-    busy = ", ".join(f"{share:.0%} of {name}" for name, share in shares.items())
+    busy = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
     return check_of(
         "machine_cpu",
         busiest <= MACHINE_CPU_LIMIT,
         Severity.NOTE,
         f"{busy}: {by_process}" if shares else "not recorded",
-        f"{MACHINE_CPU_LIMIT:.0%}",
+        percent(MACHINE_CPU_LIMIT),
         "there was processor time to spare" if shares else "the machine was not observed",
         f"machine-bound: {bound}; {remedy}",
     )

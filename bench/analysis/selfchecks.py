@@ -25,6 +25,7 @@ from bench.analysis.network.checks import network_delay, network_lines, peer_net
 from bench.analysis.processor_checks import client_cpu, generator_cpu, machine_cpu
 from bench.analysis.runs import WHICH_MEMBER
 from bench.records.histogram import LatencyHistogram
+from bench.records.numbers import percent
 from bench.records.schema import STRANGERS, Check, Checked, Facts, Measured, RunPlan, Severity
 from bench.records.workload import CONSUME, CONTENDED, DELIVERIES, JOBS, MEETING, OPEN_LOOPS, SATURATION, UPDATE
 
@@ -117,8 +118,8 @@ def aborted(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "aborted",
         measured.aborted == 0,
         Severity.VOID if share > _ABORTED_SHARE_LIMIT else Severity.NOTE,
-        f"{measured.aborted} ({share:.2%})",
-        f"none; more than {_ABORTED_SHARE_LIMIT:.0%} voids the run",
+        f"{measured.aborted} ({percent(share, 2)})",
+        f"none; more than {percent(_ABORTED_SHARE_LIMIT)} voids the run",
         "every operation that began in the window was seen to its end",
         "operations were cut off at the end of the run, so the longest waits are missing; measure longer",
     )
@@ -134,8 +135,8 @@ def errors(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
         "errors",
         failed == 0,
         Severity.VOID if share > _ERROR_SHARE_LIMIT else Severity.NOTE,
-        f"{failed} ({share:.2%})",
-        f"none; more than {_ERROR_SHARE_LIMIT:.0%} voids the run",
+        f"{failed} ({percent(share, 2)})",
+        f"none; more than {percent(_ERROR_SHARE_LIMIT)} voids the run",
         "no operation failed",
         f"{failed} operations failed, most often with: {common}",
     )
@@ -203,8 +204,8 @@ def overlap(plan: RunPlan, measured: Measured, events: RunEvents) -> Check:
     if seen.get("overlap_rounds"):
         observed = (
             f"calls overlapped in {seen['overlap_rounds_overlapping']:.0f} of {seen['overlap_rounds']:.0f} rounds, "
-            f"{seen['overlap_speedup']:.1f} times as fast as sequential calls; {seen['overlap_blocked_share']:.0%} of "
-            "single calls blocked the process"
+            f"{seen['overlap_speedup']:.1f} times as fast as sequential calls; "
+            f"{percent(seen['overlap_blocked_share'])} of single calls blocked the process"
         )
     return check_of(
         "overlap",

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from bench.analysis.floor import CriticalPath
 from bench.calibrate.locust_runs import LocustRun, Sampled
+from bench.records.numbers import percent
 from bench.records.schema import Environment
 
 _SHOWN = 8
@@ -14,14 +15,12 @@ def explain_by_samples(sampled: Sampled) -> str:
     """The functions whose own code, and what the kernel did for them, took most of the load's processor time."""
     if not sampled.samples:
         return "no samples were taken"
-    rooms = ", ".join(
-        f"{100 * share:.0f} % {room}" for room, share in by_room(sampled.functions).items() if share >= 0.01
-    )
+    rooms = ", ".join(f"{percent(share)} {room}" for room, share in by_room(sampled.functions).items() if share >= 0.01)
     top = ", ".join(
-        f"{place} {100 * count / sampled.samples:.0f} %" for place, count in sampled.functions.most_common(_SHOWN)
+        f"{place} {percent(count / sampled.samples)}" for place, count in sampled.functions.most_common(_SHOWN)
     )
     return (
-        f"of the load's processor time {100 * sampled.kernel_share:.0f} % is the kernel's; by place: {rooms}; "
+        f"of the load's processor time {percent(sampled.kernel_share)} is the kernel's; by place: {rooms}; "
         f"by function: {top} ({sampled.samples} samples)"
     )
 

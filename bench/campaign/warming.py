@@ -17,6 +17,7 @@ from bench.analysis.holds import read_events
 from bench.analysis.steady import trend
 from bench.campaign.servers import Progress
 from bench.load.runner import run_load
+from bench.records.numbers import percent
 from bench.records.schema import RunPlan, WarmUp
 from bench.records.store import RunFolder
 from bench.records.workload import HOT_COLD, SATURATION, Workload
@@ -69,7 +70,9 @@ def _change(rates: Sequence[float]) -> float | None:
 
 
 def _told(rates: Sequence[float], change: float | None) -> str:
-    return "" if change is None else f": {np.median(rates[-ROUNDS_JUDGED:]):.0f} pairs/s, last {change:+.0%}"
+    if change is None:
+        return ""
+    return f": {np.median(rates[-ROUNDS_JUDGED:]):.0f} pairs/s, last {percent(change, signed=True)}"
 
 
 def _plan(plan: RunPlan, number: int, round_s: float) -> RunPlan:

@@ -6,6 +6,7 @@ from bench.analysis.cells import Absent, Cell
 from bench.analysis.contention.availability import AFTER, BEFORE, DURING
 from bench.analysis.contention.availability_cells import answered, availability_value
 from bench.records.durations import duration_text
+from bench.records.numbers import percent
 from bench.records.workload import Workload
 from bench.report import formats
 from bench.report.cell_texts import estimate_text
@@ -108,7 +109,7 @@ def _order(row: CellRow) -> Text:
         return estimate_text(overtook, lambda _: "", row.cell)
     if waited.high < 1.0:
         return Text("nobody waited", runs=row.cell.evidence)
-    share = f"{overtook.value:.0%} of grants overtook" if overtook.high else "kept"
+    share = f"{percent(overtook.value)} of grants overtook" if overtook.high else "kept"
     return Text(f"{share}, {formats.with_range(waited, formats.whole)} waited", runs=row.cell.evidence)
 
 

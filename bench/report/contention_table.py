@@ -6,6 +6,7 @@ from bench.analysis.cells import NOT_RECORDED, Absent, Cell, amplification
 from bench.analysis.contention.measures import CONTENTION
 from bench.analysis.contention.sweeps import alone, meets_at_keys
 from bench.analysis.intervals import Estimate
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.cell_texts import by_alone_words, estimate_text, ms_text, whole_text
 from bench.report.formats import NOTHING
@@ -61,7 +62,7 @@ def changed_hands(cell: Cell) -> str:
 
 
 def _percent(share: Estimate) -> str:
-    return formats.with_range(share, lambda value: f"{value:.0%}")
+    return formats.with_range(share, percent)
 
 
 def _plain(value: Estimate) -> str:

@@ -8,9 +8,10 @@ from bench.analysis.claims import Claim
 from bench.analysis.intervals import Estimate
 from bench.analysis.notes import BOUND_WORDS
 from bench.analysis.speed_claims import US_PER
+from bench.records import numbers
 from bench.records.numbers import MINUS
 
-NO_BREAK = "\u00a0"
+NO_BREAK = numbers.NO_BREAK
 RANGE = "\u2013"  # en dash
 ELLIPSIS = "\u2026"
 NOTHING = "\u2014"  # em dash: the question does not arise

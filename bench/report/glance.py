@@ -18,6 +18,7 @@ _EVENTS = {
     "server_killed": "a server kill",
     "server_restarted_empty": "a restart without data",
 }
+NO_TOKEN = "no token"
 TOKEN_CHECK = "token_order"  # the self-check that every run makes of its own grants
 
 
@@ -99,7 +100,7 @@ def _fencing(evidence: Evidence, notes: Footnotes) -> Callable[[str], Text]:
             return ABSENT
         ids = tuple(run.run_id for run in runs)
         if not any(run.capabilities.get("fencing_source") for run in runs):
-            return Text("no token", notes.of(*cells), runs=ids)
+            return Text(NO_TOKEN, notes.of(*cells), runs=ids)
         if broken:
             return Text("did not rise", notes.of(*cells), runs=ids)
         if not all(TOKEN_CHECK in run.passed_checks for run in runs):

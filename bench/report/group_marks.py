@@ -10,6 +10,7 @@ from bench.analysis.cells import Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.groups import Group, groups, too_few
 from bench.analysis.intervals import CONFIDENCE, RUNS_FOR_AN_INTERVAL
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.formats import NO_BREAK
 from bench.report.model import Text
@@ -68,9 +69,9 @@ class GroupMarks:
 def method_sentences(evidence: Evidence) -> Iterable[str]:
     """What the letters mean, and which cells could have got one but have too few runs."""
     yield (
-        f"Numbers with the same letter after {SIGN} cannot be distinguished: the {CONFIDENCE:.0%} interval of their "
-        "ratio to the best of the group contains 1. Only like is compared with like: equally many servers from the "
-        "same source, and acquires (likewise releases) that either all wait for a disk or all do not; never an "
+        f"Numbers with the same letter after {SIGN} cannot be distinguished: the {percent(CONFIDENCE)} interval of "
+        "their ratio to the best of the group contains 1. Only like is compared with like: equally many servers from "
+        "the same source, and acquires (likewise releases) that either all wait for a disk or all do not; never an "
         f"emulator or a bound. An interval needs {RUNS_FOR_AN_INTERVAL} runs of each."
     )
     compared = {workload for workload, _ in COMPARED.values()}

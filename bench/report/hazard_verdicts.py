@@ -1,6 +1,6 @@
 """The verdicts of a hazard campaign as a table: faults down, systems across."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import names
@@ -10,7 +10,8 @@ from bench.analysis.hazards.exposed import Exposed
 from bench.analysis.hazards.subjects import Line
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
-from bench.report.formats import NO_BREAK, NOTHING
+from bench.records.numbers import percent
+from bench.report.formats import NOTHING
 from bench.report.machine import cores
 
 # What each word means; its order is that of harm.
@@ -112,20 +113,49 @@ def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
     )
 
 
+def played_emulators(hazards: HazardEvidence) -> frozenset[str]:
+    """The emulators on which faults were played."""
+    return frozenset(run.system for run in hazards.runs if run.emulator)
+
+
+def emulator_limits(measured: Collection[str], played: Collection[str]) -> tuple[str, ...]:
+    """One sentence about all emulators: those whose speed was measured, and those on which faults were played."""
+    systems = sorted({*measured, *played}, key=lambda name: (names.position(name), name))
+    if not systems:
+        return ()
+    words = [f"Emulators: {'; '.join(map(names.title, systems))}."]
+    words += ["An emulator's speed says nothing about the real service."] if measured else []
+    words += ["Faults tested the algorithm, not the service."] if played else []
+    return (" ".join(words),)
+
+
 def hazard_limits(hazards: HazardEvidence) -> tuple[str, ...]:
+    """What the trials cannot say, and which systems were emulators."""
+    return (*trial_limits(hazards), *emulator_limits((), played_emulators(hazards)))
+
+
+def trial_limits(hazards: HazardEvidence) -> tuple[str, ...]:
     """What the trials cannot say, in sentences made from the campaign itself."""
     void = len(hazards.void)
-    emulated = sorted({names.title(run.system) for run in hazards.runs if run.emulator})
     sentences = [
         "Staged: each fault strikes on purpose, at the most harmful instant. A trial shows what can happen, not how "
         "often.",
-        "Safe means never observed in these runs: the true share of runs may still be as high as the bound beside it "
-        f"({100.0 * CONFIDENCE:.0f}{NO_BREAK}%, one-sided). Trials of one run are not independent.",
+        f"Safe means never observed in these runs. {_never(hazards)}Trials of one run are not independent.",
         "One machine: clients, servers and the resource share its cores and its one monotonic clock; the lab's own "
         "proxy makes the partitions.",
     ]
-    if emulated:
-        sentences.append(f"Emulators: {', '.join(emulated)}. The algorithm was tested, not the real service.")
     if void:
         sentences.append(f"Void: {void} of {len(hazards.runs)} runs were not as staged, failed or were interrupted.")
     return tuple(sentences)
+
+
+def _never(hazards: HazardEvidence) -> str:
+    """How often the harm may come all the same, after the fewest and the most runs in which it never came."""
+    counts = [one.telling for one in hazards.verdicts if word_of(one) == HazardVerdict.SAFE and one.telling.none]
+    by_runs = {len(count.runs): count for count in counts}
+    if not by_runs:
+        return ""
+    few, many = by_runs[min(by_runs)], by_runs[max(by_runs)]
+    words = f"in up to {percent(few.upper)} of runs after {few.runs_words} without it"
+    more = "" if few is many else f", in up to {percent(many.upper)} after {len(many.runs)}"
+    return f"The harm may still come {words}{more} ({percent(CONFIDENCE)} confidence, one-sided). "

@@ -8,7 +8,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.network.cost_model import CostModel, cost_models
 from bench.analysis.network.left_out import LeftOut, Miss, left_out
 from bench.analysis.network.samples import sampled
-from bench.records.numbers import minus
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.model import Block, Column, Fit, Heading, Paragraph, Table, Text
@@ -89,7 +89,7 @@ def _worst(line: _Line) -> str:
     if line.left_out is None:
         return NOTHING
     worst = line.left_out.worst
-    return f"{minus(f'{worst.error:+.0%}')} ({worst.network})"
+    return f"{percent(worst.error, signed=True)} ({worst.network})"
 
 
 def _misses(line: _Line) -> Sequence[Miss]:
@@ -109,7 +109,7 @@ _COLUMNS: Sequence[Column[_Line]] = (
     Column("Fixed cost", lambda line: _text(fixed_words(line.model), line), unit="ms", fit=Fit()),
     Column(
         "Median error",
-        lambda line: _text(f"{line.left_out.median_error:.1%}", line) if line.left_out else NOTHING,
+        lambda line: _text(percent(line.left_out.median_error, 1), line) if line.left_out else NOTHING,
         fit=Fit(header="Error"),
     ),
     Column("Worst error", _worst, fit=Fit(header="Worst")),

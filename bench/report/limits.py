@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 
-from bench.analysis.cells import NOT_MEASURED, Absent
+from bench.analysis import names
+from bench.analysis.cells import NOT_MEASURED, Absent, Cell
 from bench.analysis.evidence import Evidence
 from bench.analysis.notes import BOUND_WORDS
 from bench.analysis.runs import CLIENTS
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.claims_table import untested
-from bench.report.hazard_verdicts import hazard_limits
+from bench.report.hazard_verdicts import emulator_limits, played_emulators, trial_limits
 from bench.report.machine import OWN, cores, ours, run_sources, servers_place
 
 
@@ -18,8 +20,11 @@ def limits(evidence: Evidence) -> tuple[str, ...]:
     Of chosen systems nothing is said of claims: the others are about systems that nobody asked for.
     """
     claims = () if evidence.chosen else _untested(evidence)
-    of_all = (*_network(evidence), *_generator(evidence), *_runs(evidence), *_emulators(evidence), *claims)
-    return (*of_all, *hazard_limits(evidence.hazards)) if evidence.hazards is not None else of_all
+    of_load = (*_network(evidence), *_generator(evidence), *_runs(evidence))
+    hazards = evidence.hazards
+    measured = {cell.system for cell in evidence.cells if cell.emulator}
+    emulators = emulator_limits(measured, set() if hazards is None else played_emulators(hazards))
+    return (*of_load, *emulators, *claims, *(() if hazards is None else trial_limits(hazards)))
 
 
 def _network(evidence: Evidence) -> Iterable[str]:
@@ -52,13 +57,21 @@ def _generator(evidence: Evidence) -> Iterable[str]:
     highest, cell = max(shares, key=lambda item: item[0])
     yield (
         f"Processor: {cores(evidence.environment)}; {servers_place(run_sources(evidence))}. The generator used up to "
-        f"{highest:.0%} of a core per process ({cell.system}, {cell.workload.title})."
+        f"{percent(highest)} of a core per process ({names.title(cell.system)}, {cell.workload.title})."
     )
     for word, bound_words in BOUND_WORDS.items():
-        bound = [f"{cell.system} ({cell.workload.title})" for cell in evidence.cells if word in cell.bounds]
+        bound = [cell for cell in evidence.cells if word in cell.bounds]
         latencies = "" if word == CLIENTS else ", latencies upper bounds"
         if bound:
-            yield f"{bound_words.capitalize()} (rates are lower bounds{latencies}): {', '.join(bound)}."
+            yield f"{bound_words.capitalize()} (rates are lower bounds{latencies}): {_by_system(bound)}."
+
+
+def _by_system(cells: Iterable[Cell]) -> str:
+    """Each system once, with its workloads."""
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        found.setdefault(names.title(cell.system), []).append(cell.workload.title)
+    return "; ".join(f"{title} ({', '.join(dict.fromkeys(workloads))})" for title, workloads in found.items())
 
 
 def _runs(evidence: Evidence) -> Iterable[str]:
@@ -70,12 +83,6 @@ def _runs(evidence: Evidence) -> Iterable[str]:
     behind = formats.counted(counts, "run")
     alike = "indistinguishable cells of one class share a letter"
     yield f"Replication: {behind} behind each cell; {alike}.{left_out}"
-
-
-def _emulators(evidence: Evidence) -> Iterable[str]:
-    emulated = sorted({cell.system for cell in evidence.cells if cell.emulator})
-    if emulated:
-        yield f"Emulators: {', '.join(emulated)}. An emulator's speed says nothing about the real service."
 
 
 def _untested(evidence: Evidence) -> Iterable[str]:

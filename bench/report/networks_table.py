@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.runs import RunRow
-from bench.records.numbers import minus
+from bench.records.numbers import minus, percent
 from bench.records.schema import NetworkMeasured
 from bench.report import formats
 from bench.report.formats import NOTHING
@@ -107,6 +107,6 @@ _COLUMNS: Sequence[Column[_Line]] = (
     Column("Late p99, at most", _at_most(formats.whole, _VALUES["late"]), unit="µs"),
     Column("Messages/s, at most", _at_most(formats.whole, _VALUES["per_s"])),
     Column("Limit", _spread(formats.whole, _VALUES["per_s_at_most"]), unit="messages/s"),
-    Column("Busiest line", _at_most(lambda share: f"{share:.0%}", _VALUES["busy"]), fit=Fit(width=7)),
+    Column("Busiest line", _at_most(percent, _VALUES["busy"]), fit=Fit(width=7)),
     Column("Runs", lambda line: str(len(line.runs)), fit=Fit(width=4, right=True)),
 )

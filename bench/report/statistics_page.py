@@ -8,6 +8,7 @@ from bench.analysis.break_even import PLAUSIBLE_ROUND_TRIP_MS, PLAUSIBLE_WRITE_M
 from bench.analysis.cells import STALLS_NEEDED
 from bench.analysis.intervals import CAMPAIGNS_FOR_AN_INTERVAL, CONFIDENCE, RUNS_FOR_AN_INTERVAL
 from bench.analysis.quantiles import FRACTIONS, UPPER_CONFIDENCE, operations_needed
+from bench.records.numbers import percent
 from bench.report.formats import RANGE, whole
 from bench.report.writers.markdown import markdown_table as table
 
@@ -40,8 +41,8 @@ def statistics_markdown() -> str:
                 "interval of a ratio too wide rather than too narrow.",
                 "## When a percentile is printed",
                 "Only if every run of the cell has enough operations: so many that the largest of them lies above the "
-                f"true percentile with a probability of at least {UPPER_CONFIDENCE:.1%}. With fewer, the percentile "
-                "would be the maximum under another name, and the cell reads `n/a (n too small)`.",
+                f"true percentile with a probability of at least {percent(UPPER_CONFIDENCE, 1)}. With fewer, the "
+                "percentile would be the maximum under another name, and the cell reads `n/a (n too small)`.",
                 table(("Percentile", "Operations in every run"), _gates()),
                 "It is the nearest rank in the run's own histogram of acquire times (`bench/analysis/runs.py`). "
                 "`Cell.value` in `bench/analysis/cells.py` combines the runs and decides what is not printed. The cell "
@@ -68,13 +69,14 @@ def statistics_markdown() -> str:
                 f"By simulation with a known true value (`bench/analysis/coverage.py`, seed {coverage.SEED}; the test "
                 "is `tests/analysis/test_coverage.py`). A simulated run has an effect shared by its operations, and "
                 f"yields the sample p99 of {whole(coverage.OPERATIONS)} log-normal operations. Of intervals that "
-                f"promise {CONFIDENCE:.0%}, between {low:.0%} and {high:.0%} should contain the true value.",
+                f"promise {percent(CONFIDENCE)}, between {percent(low)} and {percent(high)} should contain the true "
+                "value.",
                 table(
                     ("Interval", "Run effects", "Campaigns", "Runs", "Spread of the effects", "Covered", ""),
                     _coverage(),
                 ),
                 "Lines fall short for one of two reasons. A single campaign was used to estimate the value over many, "
-                f"from which it differs by a spread of {coverage.CAMPAIGN_EFFECT:.0%}: measure "
+                f"from which it differs by a spread of {percent(coverage.CAMPAIGN_EFFECT)}: measure "
                 f"{CAMPAIGNS_FOR_AN_INTERVAL} campaigns. Or the host disturbed one run in ten, and many sets of runs "
                 "contain no such run: look at the runs themselves (`runs.csv`, and the dots in the figures), measure "
                 "again on a quiet host, and trust no interval that includes an outlier among its runs.",
@@ -115,7 +117,7 @@ def _gates() -> list[Sequence[str]]:
 
 def _bounds() -> list[Sequence[str]]:
     few = "1" if RUNS_FOR_AN_INTERVAL <= 2 else f"2{RANGE}{RUNS_FOR_AN_INTERVAL - 1}"
-    promised = f"{CONFIDENCE:.0%}"
+    promised = percent(CONFIDENCE)
     return [
         ("1", "none", "none"),
         (few, "median, and the range of the runs", "ratio of the medians, and the widest range that the runs allow"),
@@ -141,7 +143,7 @@ def _coverage() -> list[Sequence[str]]:
             " and ".join(str(side.campaigns) for side in line.sides),
             " and ".join(str(side.runs) for side in line.sides),
             " and ".join(_spreads(side) for side in line.sides),
-            f"{line.share:.1%} of {whole(line.trials)}",
+            f"{percent(line.share, 1)} of {whole(line.trials)}",
             _words(line),
         )
         for line in coverage.simulate()
@@ -149,8 +151,8 @@ def _coverage() -> list[Sequence[str]]:
 
 
 def _spreads(side: coverage.Side) -> str:
-    campaigns = f", campaigns {side.campaign_effect:.0%}" if side.campaign_effect else ""
-    return f"{side.effect:.0%}{campaigns}"
+    campaigns = f", campaigns {percent(side.campaign_effect)}" if side.campaign_effect else ""
+    return f"{percent(side.effect)}{campaigns}"
 
 
 def _words(line: coverage.Coverage) -> str:

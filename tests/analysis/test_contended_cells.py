@@ -193,7 +193,7 @@ def test_the_tables_have_a_line_for_each_shared_cell_and_each_step(tmp_path: Pat
     table = next(block for block in contention_table.blocks(comparison) if isinstance(block, Table))
     who = {line.row.system: [column.text(line) for column in table.columns] for line in table.rows}
     assert set(who) == set(evidence.systems)
-    assert [text.words for text in who["redis"][3:5]] == ["7%", "96"]
+    assert [text.words for text in who["redis"][3:5]] == ["7\u00a0%", "96"]
     glance = next(one for one in comparison.properties if one.key == "contention")
     assert glance.pairs["redis"].measured.words.replace("\u00a0", " ") == "0.41; 3.2 × a fair queue, held 1 ms"
     *_, table = curve_table.blocks(comparison)

@@ -15,9 +15,9 @@ FUNCTIONS = Counter(
 def test_samples_are_told_by_place_and_by_function() -> None:
     assert by_room(FUNCTIONS) == {"gevent": 0.5, "bench/systems/redis": 0.3, "bench/load": 0.15, "python": 0.05}
     told = explain_by_samples(Sampled(0.25, 100, FUNCTIONS))
-    assert "25 % is the kernel's" in told
-    assert "30 % bench/systems/redis" in told
-    assert "gevent/hub.py:run 50 %" in told
+    assert "25\u00a0% is the kernel's" in told
+    assert "30\u00a0% bench/systems/redis" in told
+    assert "gevent/hub.py:run 50\u00a0%" in told
 
 
 def test_a_file_between_two_rooms_belongs_to_the_outer_one() -> None:

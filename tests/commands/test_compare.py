@@ -34,7 +34,7 @@ def test_the_tables_fit_80_columns(folder: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert max(cell_len(line) for line in ended.stdout.splitlines()) <= 80
     assert "Only in A: etcd" in " ".join(ended.stdout.split())
-    for words in ("A: one", "B: two", "redis", "p50 / floor", "Meant to", "1 of 1 (100%)", "The same in both"):
+    for words in ("A: one", "B: two", "redis", "p50 / floor", "Meant to", "1 of 1 (100\u00a0%)", "The same in both"):
         assert words in ended.stdout
 
 

@@ -242,11 +242,11 @@ def test_one_client_that_computes_all_the_time_is_told_and_not_void() -> None:
     found = check("client_cpu", run, record, events())
     assert not found.passed
     assert found.severity is Severity.NOTE
-    assert found.message.startswith("client-bound: the client computed for 96% of the time")
+    assert found.message.startswith("client-bound: the client computed for 96\u00a0% of the time")
     assert check("client_cpu", run, measured(), events()).passed
 
 
-@pytest.mark.parametrize(("rest_s", "remedy"), [(0.1, "use more processors"), (1.0, "other work took 50%")])
+@pytest.mark.parametrize(("rest_s", "remedy"), [(0.1, "use more processors"), (1.0, "other work took 50\u00a0%")])
 def test_a_busy_machine_says_whose_work_it_was(rest_s: float, remedy: str) -> None:
     record = measured(
         machine_cpu_share=0.97,

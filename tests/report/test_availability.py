@@ -134,7 +134,7 @@ def test_every_cell_with_a_fault_is_a_line(evidence: Evidence) -> None:
     assert one["Without a grant, s"] == "3.0 [2.5–3.5]"
     assert one["Grants return after, s"] == "0.50"
     assert one["Answered during"] == "acquired 2, error 120"
-    assert one["Order"] == "25% of grants overtook, 12 waited"
+    assert one["Order"] == "25\u00a0% of grants overtook, 12 waited"
     assert one["p50 before, ms"] == "1.2"
     assert "p99 after, ms" not in one, "no run is long enough for it"
 

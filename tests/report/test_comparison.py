@@ -222,7 +222,7 @@ def test_the_csv_is_tidy_and_has_units_in_its_names(evidence: Evidence, comparis
 
 def test_the_limits_name_loopback_cores_generator_and_what_is_missing(evidence: Evidence, barren: Evidence) -> None:
     told = " ".join(limits(evidence))
-    for word in ("Loopback", "31 µs", "2 cores", "Generator-bound", "redis (saturation)", "dynamodb", NOT_MEASURED):
+    for word in ("Loopback", "31 µs", "2 cores", "Generator-bound", "Redis (saturation)", "DynamoDB API", NOT_MEASURED):
         assert word in told
     assert limits(barren)
 

@@ -24,11 +24,15 @@ from bench.report.export_folder import MANIFEST
 from bench.report.figures.drawing import canvas
 from bench.report.figures.grounds import on_dark_ground
 from bench.report.files import ReportError
-from bench.report.model import Bullets
+from bench.report.limits import limits
+from bench.report.model import Bullets, Heading
 from bench.report.pack.answer import answer_blocks
-from bench.report.pack.tables import ROWS
+from bench.report.pack.document import Pack, pack_document, three_figures
+from bench.report.pack.sentences import system_sentences
+from bench.report.pack.tables import ROWS, chosen_properties
 from bench.report.pack.writing import PAGE, PAGES_MAX, export_pack
 from bench.report.style import house_style
+from bench.report.writers.pdf import _fitting
 from tests.report import hazard_campaigns
 from tests.report.browser import browser
 from tests.report.test_renderings import Outline
@@ -38,7 +42,7 @@ SIX = ("redis", "redlock", "zookeeper", "etcd", "postgres-row", "dynamodb")
 ORDER = [
     "The question",
     "The short answer",
-    "One sentence a system",
+    "System by system",
     "The table",
     "Figures",
     "Verdicts",
@@ -143,6 +147,30 @@ def test_the_short_answer_is_what_recommend_says() -> None:
     assert answer_blocks(replace(evidence, hazards=None)) == ()
 
 
+def test_each_system_in_short_sentences() -> None:
+    """No chain of semicolons; every sentence begins with a capital letter, and none is long."""
+    folder = find_campaign(REFERENCE)
+    evidence = of_systems(Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE)), SIX)
+    found = system_sentences(evidence)
+    assert len(found) == len(SIX)
+    for _, words in found:
+        assert ";" not in words
+        sentences = re.split(r"(?<=\.) (?=[A-Z])", words)
+        assert len(sentences) >= 6
+        assert all(one[0].isupper() and one.endswith(".") and len(one.split()) <= 25 for one in sentences), sentences
+    assert "It has no fencing token." in dict(found)["Redlock"]
+
+
+def test_limits_name_systems_by_their_titles() -> None:
+    folder = find_campaign(REFERENCE)
+    evidence = of_systems(Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE)), SIX)
+    found = limits(evidence)
+    assert any(line.startswith("Generator-bound") and names.title("postgres-row") in line for line in found)
+    keys = [system for system in SIX if system != names.title(system)]
+    assert not [(key, line) for line in found for key in keys if re.search(rf"\b{key}\b", line)]
+    assert [line.partition(".")[0] for line in found if line.startswith("Emulators")] == ["Emulators: DynamoDB API"]
+
+
 def test_the_html_needs_nothing_else(pack: Path) -> None:
     text = (pack / PAGE).read_text(encoding="utf-8")
     outline = Outline()
@@ -193,6 +221,19 @@ def test_the_pdf_has_few_pages(pack: Path) -> None:
     pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", content))
     assert 2 <= pages <= PAGES_MAX
     assert b"D:20" not in content.replace(b"D:20000101", b""), "no date of today"
+
+
+def test_verdicts_of_six_systems_fit_in_the_pdf() -> None:
+    """Those of the reference, fault by fault, in letters that can be read."""
+    folder = find_campaign(REFERENCE)
+    whole = Evidence.load(folder, hazards=hazards_beside(folder, REFERENCE))
+    evidence = of_systems(whole, SIX)
+    properties = chosen_properties(evidence)
+    document = pack_document(Pack("Six", "Which?", evidence, whole, properties, three_figures(evidence)))
+    built = _fitting(document, 8.0, 6.6, PAGES_MAX)
+    shown = {block.words for at in built.titles if isinstance(block := document.blocks[at], Heading)}
+    assert built.pages <= PAGES_MAX
+    assert "Verdicts, fault by fault" in shown
 
 
 def test_the_latex_is_well_formed(pack: Path) -> None:
@@ -297,7 +338,7 @@ def test_a_rerun_changes_no_byte(synthetic: Path, hazards: HazardFolder, two: Pa
 
 
 def test_chosen_rows(synthetic: Path) -> None:
-    from bench.report.pack.tables import chosen_properties, decision_tables
+    from bench.report.pack.tables import decision_tables
 
     evidence = of_systems(Evidence.load(CampaignFolder(synthetic)), TWO)
     chosen = chosen_properties(evidence, ("pause_safety", "acquire_latency"))

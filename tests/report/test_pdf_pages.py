@@ -73,10 +73,44 @@ def test_a_figure_takes_what_is_left_of_a_page() -> None:
     assert drawn.wrap(1000.0, 1000.0) == (across, down)
 
 
+def test_a_little_smaller_where_that_saves_a_page() -> None:
+    """A few lines on a last page of their own; more of them would fill it all the same."""
+
+    def pages(lines: int, size: float) -> int:
+        blocks = [Paragraph("A line.")] * lines
+        return writer._built(Document("Pages", blocks), blocks, 8.0 * size, 6.6 * size).pages
+
+    few = next(lines for lines in range(30, 90) if pages(lines, 1.0) == 2)
+    many = next(lines for lines in range(few, 120) if pages(lines, writer._CLOSER) == 2)
+    assert few < many
+    for lines, expected in ((few - 1, 1), (few, 1), (many, 2)):
+        content = pdf(Document("Pages", [Paragraph("A line.")] * lines), pages_max=6)
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) == expected
+
+
+def test_a_table_takes_the_widths_by_which_it_is_lowest() -> None:
+    """Where many cells are short and one is long, the short ones stand on one line."""
+    writer._fonts()
+    short = ("C01", "Redis", "a claim", "0.5 ms", "holds here with a condition")
+    rows = [*[short] * 8, (*short[:3], "words of a measurement " * 12, short[4])]
+    columns = [Column(f"Of {at}", lambda row, at=at: Text(row[at])) for at in range(len(short))]  # type: ignore[misc]
+    (grid, *_) = writer._table(Table(columns, rows), 6.6)
+    lines = [
+        len(cell.breakLines(width - writer._INDENT - writer._GAP).lines)
+        for cell, width in zip(grid._cellvalues[1], grid._colWidths, strict=True)
+    ]
+    assert lines == [1, 1, 1, 1, 1]
+
+
 def test_the_last_section_that_fits_stays() -> None:
     """The second ends on the last page that may be; the third begins beyond it."""
-    blocks = [block for number in "123" for block in (Heading(f"Part {number}"), *[Paragraph("A line.")] * 60)]
+    blocks = [block for number in "123" for block in (Heading(f"Part {number}"), *[Paragraph("A line.")] * 58)]
     built = writer._built(Document("Pages", blocks), blocks, 8.0 * writer._SMALL, 6.6 * writer._SMALL)
     assert list(built.titles.values()) == [1, 2, 3]
-    content = pdf(Document("Pages", blocks), pages_max=2)
-    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) == 2
+    document = Document("Pages", blocks)
+    fitting = writer._fitting(document, 8.0, 6.6, 2)
+    assert [blocks[at] for at in fitting.titles] == [Heading("Part 1"), Heading("Part 2")]
+    assert writer._elsewhere(blocks[118:]) == Paragraph(
+        "In the HTML and Markdown files beside this one: \u201cPart 3\u201d."
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf(document, pages_max=2))) == 2

@@ -139,7 +139,7 @@ def test_the_page_begins_with_a_sentence_for_each_system(evidence: Evidence) -> 
     assert isinstance(sentences, FactList)
     words = {name.words: value for name, value in sentences.texts}
     assert set(words) >= {"Redis", "etcd"}
-    assert re.search(r"a free lock takes 0\.0\d", words["Redis"]), "the number is that of the table"
+    assert re.search(r"A free lock takes 0\.0\d", words["Redis"]), "the number is that of the table"
 
 
 def test_what_a_server_said_cannot_become_markup(barren: Evidence) -> None:

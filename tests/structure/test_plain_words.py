@@ -98,6 +98,42 @@ def literals(source: str) -> Iterator[str]:
             yield node.value
 
 
+# A percentage stands apart from its number, in print and on a screen.
+CLOSE = re.compile(r"(?<![\w.%$-])\d[\d.,]*%(?!\w)")
+STYLE = re.compile(r"<(style|script|svg).*?</\1>", re.DOTALL)
+OF_LOCUST = "bench/load/precision.py"  # the columns of Locust's own table
+
+
+@pytest.mark.parametrize(
+    ("text", "close"), [("the 95% interval", True), ("97.5%.", True), ("the 95 % interval", False)]
+)
+def test_a_close_percentage_is_found(text: str, close: bool) -> None:
+    assert bool(CLOSE.search(text)) is close
+
+
+@pytest.mark.parametrize(
+    "page", sorted({path for pattern in (*PAGES, "notebooks/**/*.md") for path in ROOT.glob(pattern)}), ids=str
+)
+def test_percentages_in_pages(page: Path) -> None:
+    assert not CLOSE.findall(STYLE.sub("", page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("notebook", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.name)
+def test_percentages_in_notebooks(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert not CLOSE.findall("\n".join("".join(cell["source"]) for cell in cells))
+
+
+@pytest.mark.parametrize("module", sorted(ROOT.glob("bench/**/*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_percentages_in_code(module: Path) -> None:
+    """No sentence has one, and Python's own format, which writes them so, is left alone: `records.numbers.percent`."""
+    source = module.read_text(encoding="utf-8")
+    assert not [line for line in literals(source) if CLOSE.search(line)]
+    formats = [node.format_spec for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FormattedValue)]
+    written = [one.lineno for one in formats if one is not None and ast.unparse(one).rstrip("'\"").endswith("%")]
+    assert not written or str(module.relative_to(ROOT)) == OF_LOCUST
+
+
 def test_literals_are_those_of_users() -> None:
     source = '"""A docstring that was told."""\nX = {"told": f"was {X} not told"}'
     assert list(literals(source)) == ["was ", " not told"]

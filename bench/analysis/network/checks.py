@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.analysis.check_parts import check_of
 from bench.analysis.holds import RunEvents
 from bench.records.network import read_network
+from bench.records.numbers import percent
 from bench.records.schema import Check, Measured, NetworkMeasured, RunPlan, Severity
 
 ERROR_SHARE_LIMIT, ERROR_LIMIT_US = 0.05, 60.0  # of the round trip that was added, whichever is more
@@ -71,7 +72,7 @@ def _lines(name: str, network: NetworkMeasured | None, more: Sequence[str] = ())
         not wrong,
         Severity.VOID,
         _seen(network) if network else "not measured",
-        f"{allowed_us(network):,.0f} µs, {BUSY_LIMIT:.0%} of a processor" if network else "measured",
+        f"{allowed_us(network):,.0f} µs, {percent(BUSY_LIMIT)} of a processor" if network else "measured",
         "the lines carried the load as they carried the probe",
         f"{'; '.join(wrong)}: the latency is the lines'",
     )
@@ -90,7 +91,7 @@ def _wrong(network: NetworkMeasured) -> list[str]:
 def _seen(network: NetworkMeasured) -> str:
     return (
         f"{_drift_us(network):+,.0f} µs from before to after; {network.messages_per_s:,.0f} messages/s of "
-        f"{network.messages_per_s_at_most:,.0f}, {network.busy_share:.0%} of a processor; held "
+        f"{network.messages_per_s_at_most:,.0f}, {percent(network.busy_share)} of a processor; held "
         f"{_later_us(network):+,.0f} µs longer than the probe's"
     )
 

@@ -18,6 +18,7 @@ from bench.campaign.live.received import SILENT_NS
 from bench.load.recorder import count_rows
 from bench.load.rows import CODES, Rows, as_rows, column
 from bench.load.shown import FAILURES
+from bench.records.numbers import percent
 from bench.servers.process import clock_id
 from bench.systems.base import Outcome
 
@@ -162,11 +163,11 @@ def _warnings(generator: float, machine: float, one_clock: bool) -> list[str]:
     found = []
     if generator >= _BUSY_GENERATOR:
         found.append(
-            f"A load process uses {generator:.0%} of a processor: times include its own, and the rate is a lower "
+            f"A load process uses {percent(generator)} of a processor: times include its own, and the rate is a lower "
             "bound. Use more processes, or fewer clients."
         )
     elif machine >= _BUSY_MACHINE:
-        found.append(f"The machine is {machine:.0%} busy: times include waits for a processor.")
+        found.append(f"The machine is {percent(machine)} busy: times include waits for a processor.")
     if not one_clock:
         found.append("Load runs on several machines, whose clocks are not compared: no hand-offs and no double holds.")
     return found

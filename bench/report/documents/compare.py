@@ -7,6 +7,7 @@ from bench.analysis.comparing import Campaigns, Line, Tally
 from bench.analysis.evidence import Evidence
 from bench.analysis.history import VerdictChange
 from bench.analysis.intervals import Method
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.formats import NOTHING
 from bench.report.model import Block, Bullets, Column, Document, Fit, Heading, Table
@@ -68,7 +69,7 @@ def _ratio(line: Line) -> str:
 
 
 def _counted(one: Tally) -> str:
-    share = f" ({one.within / one.compared:.0%})" if one.compared else ""
+    share = f" ({percent(one.within / one.compared)})" if one.compared else ""
     bounds = f"; {one.bounds} not compared: a bound" if one.bounds else ""
     return f"{one.within} of {one.compared}{share}{bounds}"
 

@@ -10,9 +10,9 @@ from bench.analysis.hazards.tokens import TokenVerdict
 from bench.analysis.hazards.verdicts import FaultVerdict
 from bench.analysis.hazards.vocabulary import HazardVerdict
 from bench.analysis.hazards.window import WindowFit
-from bench.records.numbers import MINUS
+from bench.records.numbers import MINUS, percent
 from bench.report import formats
-from bench.report.formats import NO_BREAK, NOTHING
+from bench.report.formats import NOTHING
 from bench.report.hazard_rows import VOID, Row, ScenarioTable, label, median_words, on_one_line, scenario_tables
 from bench.report.hazard_verdicts import (
     COUNTED,
@@ -198,9 +198,7 @@ _WINDOW: Sequence[Column[WindowFit]] = (
     ),
     _window_column(
         "In TTLs",
-        lambda fit: (
-            NOTHING if fit.median_difference_ttls is None else f"{100.0 * fit.median_difference_ttls:.1f}{NO_BREAK}%"
-        ),
+        lambda fit: NOTHING if fit.median_difference_ttls is None else percent(fit.median_difference_ttls, 1),
     ),
     Column("Why it is off", lambda fit: fit.reason or NOTHING, fit=Fit()),
 )

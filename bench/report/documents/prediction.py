@@ -7,6 +7,7 @@ from bench.analysis.cells import Absent, Value
 from bench.analysis.network.cost_model import Network
 from bench.analysis.network.left_out import LeftOut
 from bench.analysis.network.prediction import Line, Prediction
+from bench.records.numbers import percent
 from bench.report import formats, left_out_table
 from bench.report.formats import NO_BREAK, NOTHING
 from bench.report.model import Block, Bullets, Column, Document, FactList, Fit, Heading, Table, Text
@@ -132,7 +133,7 @@ def _wait(line: Line) -> str:
 
 
 def _error(found: LeftOut | None) -> str:
-    return NOTHING if found is None else f"{found.median_error:.0%}, {abs(found.worst.error):.0%}"
+    return NOTHING if found is None else f"{percent(found.median_error)}, {percent(abs(found.worst.error))}"
 
 
 def _flat(found: Prediction, line: Line) -> Mapping[str, object]:

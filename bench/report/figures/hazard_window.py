@@ -13,7 +13,7 @@ from bench.analysis.hazards.evidence import HazardEvidence
 from bench.analysis.hazards.meanings import scenarios_in
 from bench.analysis.hazards.window import TOLERATED_TTLS, WindowFit, WindowPoint
 from bench.records.meaning import Role
-from bench.records.numbers import MINUS
+from bench.records.numbers import MINUS, percent
 from bench.report import formats
 from bench.report.figures.drawing import (
     Drawing,
@@ -177,7 +177,7 @@ def _words(system: str, fit: WindowFit | None, *, overlapping: bool) -> str:
     else:
         lines.append(
             f"{formats.significant(fit.median_difference_ms)}{NO_BREAK}ms off at the median, "
-            f"{100.0 * fit.median_difference_ttls:.1f}{NO_BREAK}% of the TTL"
+            f"{percent(fit.median_difference_ttls, 1)} of the TTL"
         )
     return "\n".join(line for part in lines for line in textwrap.wrap(part, _LEGEND_CHARACTERS))
 

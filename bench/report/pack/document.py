@@ -1,4 +1,4 @@
-"""A pack as a document: the question, a sentence a system, the table, three figures, verdicts, warnings, method and
+"""A pack as a document: the question, each system in short, the table, three figures, verdicts, warnings, method and
 limits; then the appendix."""
 
 from collections.abc import Callable, Iterable, Sequence
@@ -106,8 +106,8 @@ def _page(pack: Pack) -> Iterable[Block]:
     yield Heading("The question")
     yield Paragraph(pack.question)
     yield from answer_blocks(evidence)
-    yield Heading("One sentence a system")
-    yield FactList([(title, words or "not measured.") for title, words in system_sentences(evidence)])
+    yield Heading("System by system")
+    yield FactList([(title, words or "Not measured.") for title, words in system_sentences(evidence)])
     yield Paragraph(_WORDS)
     yield Heading("The table")
     yield Paragraph(build_comparison(evidence).twice)

@@ -1,4 +1,4 @@
-"""What a campaign says of each system in one sentence, and what to watch out for: composed from what was measured."""
+"""What a campaign says of each system in short sentences, and what to watch out for: made from what was measured."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,6 +19,7 @@ from bench.report.cell_texts import by_fair_words, held
 from bench.report.claims_table import rows_about
 from bench.report.comparison import build_comparison
 from bench.report.formats import NO_BREAK
+from bench.report.glance import NO_TOKEN
 from bench.report.hazard_verdicts import count_words
 from bench.report.model import Block, FactList, Heading, Text
 from bench.report.table_model import Property
@@ -29,42 +30,43 @@ _CLAIMS_NAMED = 4  # claims that failed, in one list; all of them stand in the a
 
 
 def summary_blocks(evidence: Evidence) -> Sequence[Block]:
-    """One sentence a system; nothing where nothing was measured."""
+    """A few sentences a system; nothing where nothing was measured."""
     items = [(name, words) for name, words in system_sentences(evidence) if words]
     return (Heading("Summary"), FactList(items)) if items else ()
 
 
 def system_sentences(evidence: Evidence) -> Sequence[tuple[str, str]]:
-    """Title and sentence of each system; a system of which nothing was measured says so."""
+    """Title and sentences of each system; "" for a system of which nothing was measured."""
     comparison = build_comparison(evidence)
     properties = {one.key: one for one in comparison.properties}
     found = []
     for column in comparison.columns:
         tags = f" ({', '.join(column.tags)})" if column.tags else ""
-        parts = list(_parts(evidence, properties, column.system))
-        found.append((f"{column.title}{tags}", f"{'; '.join(parts)}." if parts else ""))
+        found.append((f"{column.title}{tags}", " ".join(_sentences(evidence, properties, column.system))))
     return found
 
 
-def _parts(evidence: Evidence, properties: dict[str, Property], system: str) -> Iterable[str]:
+def _sentences(evidence: Evidence, properties: dict[str, Property], system: str) -> Iterable[str]:
     if words := _measured(properties, "acquire_latency", system):
-        yield f"a free lock takes {words}{NO_BREAK}ms (p50{formats.RANGE}p99)"
+        numbers, _, bound = words.removesuffix(")").partition(" (")
+        about = ", ".join(filter(None, (f"p50{formats.RANGE}p99", bound)))
+        yield f"A free lock takes {numbers}{NO_BREAK}ms ({about})."
     if words := _measured(properties, "throughput", system):
-        yield f"{words} pairs of acquire and release per second"
+        yield f"Pairs of acquire and release per second: {words}."
     if words := _waiting(evidence, system):
-        yield words
+        yield f"{words}."
     if words := _measured(properties, "pause_safety", system):
-        yield f"when the holder pauses, {words}"
+        yield f"When the holder pauses, it is {words.replace('; ', ', with ')}."
     if recovery := recovery_text(evidence.hazards, system):
-        yield f"a crash of the holder keeps the others out for {recovery.words}"
+        yield f"A crash of the holder keeps the others out for {recovery.words}."
     if words := _measured(properties, "fencing", system):
-        yield f"fencing token: {words}"
+        yield "It has no fencing token." if words == NO_TOKEN else f"Its fencing token {words.replace('; ', '. It ')}."
 
 
 def _measured(properties: dict[str, Property], key: str, system: str) -> str:
     """What the glance says; "" where it has no measurement."""
     text = properties[key].pairs[system].measured
-    return text.words.replace("; ", ", ") if text.measured else ""
+    return text.words if text.measured else ""
 
 
 def _waiting(evidence: Evidence, system: str) -> str:
@@ -72,7 +74,7 @@ def _waiting(evidence: Evidence, system: str) -> str:
     if len(cells) != 1 or isinstance(cells[0].value("wait_by_fair_p99"), Absent):
         return ""
     clients = formats.counted([cells[0].workload.clients], "contender")
-    return f"with {clients} the p99 wait is {by_fair_words(cells[0], brief=True)} ({held(cells[0])})"
+    return f"With {clients} the p99 wait is {by_fair_words(cells[0], brief=True)} ({held(cells[0])})"
 
 
 def recovery_text(hazards: HazardEvidence | None, system: str) -> Text | None:

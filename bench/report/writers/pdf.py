@@ -64,12 +64,17 @@ _FIGURE_HEIGHT = 0.30 * A4[1]  # at most: two fit on a page with their words
 _FIGURE_LEAST = 0.8  # of that, where no more is left of a page
 _HEADINGS = {1: 12.5, 2: 11.0, 3: 9.0, 4: 8.5}
 _LEAST_SIZE = 5.2
-_SMALL = 0.88  # of the sizes of letters, where a page is to be saved
+_CLOSER = 0.94  # of the sizes of letters, where that saves a page
+_SMALL = 0.88  # of them, where there are too many pages
 _LEAST_AFTER = 24.0 * mm  # of room on a page, for a title and the beginning of what follows
 _LEAST_APPENDIX = 0.28 * A4[1]  # of room on a page, for the appendix to begin there
 _INDENT, _GAP = 2.0, 5.0  # of a cell: before its words, and at least between them and the next column
 _FEW = 9  # columns; more of them stand closer
 _LONGEST = 26  # signs of a word that is not broken
+# Ways to share a width, of which the lowest table wins: by these powers of the columns' lengths, and each with columns
+# whose longest cell takes at most such a share of the width on one line.
+_POWERS, _SHARES = (0.3, 0.45, 0.62, 0.8), (0.0, 0.13, 0.18, 0.25)
+_POINT = "\u25cf"
 _HYPHEN = re.compile(r"(?<=[^\W\d]-)(?=[^\W\d])")  # after which a line of a crowded table may end
 _MAY_END = '<font size="0.01"> </font>'  # ReportLab ends lines at spaces alone, or loses the hyphen
 APPENDIX = "Appendix"  # the title after which all is set smaller
@@ -80,27 +85,37 @@ def pdf(
 ) -> bytes:
     """The whole document; what follows the heading `Appendix` is set smaller, and begins a page unless much is left.
 
-    With `pages_max` letters shrink where that is enough, and no further than they can be read. Where it is not, the
-    appendix ends with the last section that fits, and a sentence says so.
+    With `pages_max` letters shrink a little where that saves a page, and more where there are too many, but no further
+    than they can be read. Where that is not enough, the appendix ends with the last section that fits, and a sentence
+    says so.
     """
     if pages_max is None:
         return _built(document, document.blocks, text_size, appendix_size).content
-    built = _built(document, document.blocks, text_size, appendix_size)
+    return _fitting(document, text_size, appendix_size, pages_max).content
+
+
+def _fitting(document: Document, text_size: float, appendix_size: float, pages_max: int) -> "_Built":
+    """The document on so many pages, with all of it or with what fits."""
+    whole = document.blocks
+    built = _built(document, whole, text_size, appendix_size)
     if built.pages <= pages_max:
-        return built.content
+        closer = _built(document, whole, text_size * _CLOSER, appendix_size * _CLOSER)
+        return closer if closer.pages < built.pages else built
     text_size, appendix_size = text_size * _SMALL, appendix_size * _SMALL
-    built, blocks = _built(document, document.blocks, text_size, appendix_size), list(document.blocks)
+    built, ends = _built(document, whole, text_size, appendix_size), len(whole)
     while built.pages > pages_max and (beyond := [at for at, page in built.titles.items() if page > pages_max]):
-        blocks = [*blocks[: beyond[0]], Paragraph(_REST)]
-        built = _built(document, blocks, text_size, appendix_size)
-    while built.pages > pages_max and len(blocks) > 1:  # the last section begins in time, and ends too far
-        titles = [at for at, block in enumerate(blocks) if isinstance(block, Heading)]
-        blocks = [*blocks[: titles[-1] if titles else -1], Paragraph(_REST)]
-        built = _built(document, blocks, text_size, appendix_size)
-    return built.content
+        ends = beyond[0]
+        built = _built(document, [*whole[:ends], _elsewhere(whole[ends:])], text_size, appendix_size)
+    while built.pages > pages_max and ends > 0:  # the last section begins in time, and ends too far
+        ends = max((at for at in range(ends) if isinstance(whole[at], Heading)), default=ends - 1)
+        built = _built(document, [*whole[:ends], _elsewhere(whole[ends:])], text_size, appendix_size)
+    return built
 
 
-_REST = "The rest of the appendix is in the HTML and Markdown files beside this one."
+def _elsewhere(left_out: Sequence[Block]) -> Paragraph:
+    """What a reader finds in the files beside this one."""
+    titles = [f"\u201c{block.words}\u201d" for block in left_out if isinstance(block, Heading)]
+    return Paragraph(f"In the HTML and Markdown files beside this one: {', '.join(titles) or 'the rest'}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,31 +317,65 @@ def _table(table: Table[Any], size: float) -> Iterable[Any]:
         ]
     )
     breaks = re.compile(f"{_HYPHEN.pattern}|[ ]" if crowded else "[ ]")
-    widths = _widths(columns, texts, small, gap, breaks)
+    widths = min(_layouts(*_needs(columns, texts, small, gap, breaks)), key=lambda one: _height(data, one, gap))
     grid = _Grid(data, colWidths=widths, repeatRows=1, hAlign="LEFT", style=ruled)
     grid.head = LongTable(data[:2], colWidths=widths, style=ruled)
     yield grid
     yield Spacer(1, 5)
 
 
-def _widths(
+def _needs(
     columns: Sequence[Column[Any]], texts: Sequence[Sequence[Text]], size: float, gap: float, breaks: re.Pattern[str]
-) -> list[float]:
-    """The whole width, shared by the length of the longest cell, but room for the longest word of each column."""
-    needed, weights = [], []
+) -> tuple[list[float], list[float], list[int]]:
+    """Of each column: room for its longest word, room for its longest cell on one line, and the length of that."""
+    needed, wanted, lengths = [], [], []
+    around = _INDENT + gap + 0.5
     for at, column in enumerate(columns):
-        words = [_heading(column), *(_shown(row[at]) for row in texts)]
-        parts = {part for one in words for part in breaks.split(one)}
-        wide = max(pdfmetrics.stringWidth(part[:_LONGEST], "Lock-Bold", size) for part in parts)
-        needed.append(wide + _INDENT + gap + 0.5)
-        weights.append(max(len(one) for one in words) ** 0.62)
-    spare = max(0.0, _WIDTH - sum(needed))
-    widths = [least + spare * weight / sum(weights) for least, weight in zip(needed, weights, strict=True)]
-    return [width * _WIDTH / sum(widths) for width in widths]
+        cells = [_heading(column), *(_looked(column, row[at]) + _shown(row[at]) for row in texts)]
+        parts = {part for one in cells for part in breaks.split(one)}
+        needed.append(around + max(pdfmetrics.stringWidth(part[:_LONGEST], "Lock-Bold", size) for part in parts))
+        wanted.append(around + max(pdfmetrics.stringWidth(one, "Lock-Bold", size) for one in cells))
+        lengths.append(max(map(len, cells)))
+    return needed, wanted, lengths
+
+
+def _layouts(needed: Sequence[float], wanted: Sequence[float], lengths: Sequence[int]) -> Iterable[list[float]]:
+    """Ways to share the width; the first has room for every word, if the page has it."""
+    for share in _SHARES:
+        least = [want if want <= share * _WIDTH else need for need, want in zip(needed, wanted, strict=True)]
+        if share and sum(least) > _WIDTH:
+            break
+        for power in _POWERS:
+            yield _widths(least, wanted, [length**power for length in lengths])
+
+
+def _widths(needed: Sequence[float], wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The whole width: what each column needs, then by weight up to what it wants, and what is left by weight."""
+    widths, short = list(needed), list(range(len(needed)))
+    while short and (spare := _WIDTH - sum(widths)) > 0.01:
+        whole = sum(weights[at] for at in short)
+        for at in short:
+            widths[at] = min(wanted[at], widths[at] + spare * weights[at] / whole)
+        short = [at for at in short if widths[at] < wanted[at] - 0.01]
+    spare = max(0.0, _WIDTH - sum(widths))
+    widths = [width + spare * weight / sum(weights) for width, weight in zip(widths, weights, strict=True)]
+    return [width * _WIDTH / sum(widths) for width in widths]  # too narrow a page narrows all
+
+
+def _height(data: Sequence[Sequence[Any]], widths: Sequence[float], gap: float) -> float:
+    """How high the rows are together."""
+    rooms = [width - _INDENT - gap for width in widths]
+    highest = (max(cell.wrap(room, A4[1])[1] for cell, room in zip(row, rooms, strict=True)) for row in data)
+    return float(sum(highest))
 
 
 def _heading(column: Column[Any]) -> str:
     return _safe(f"{column.heading} ({', '.join(column.tags)})" if column.tags else column.heading)
+
+
+def _looked(column: Column[Any], text: Text) -> str:
+    """The point before a verdict, as wide as `_cell` has it."""
+    return f"{_POINT} " if text.look is not None and column.strong else ""
 
 
 def _shown(text: Text) -> str:
@@ -342,7 +391,7 @@ def _marks(text: Text) -> str:
 def _cell(column: Column[Any], text: Text, *, first: bool) -> str:
     words = _safe(text.words)
     if text.look is not None and column.strong:
-        words = f'<font color="{_LOOKS[text.look]}">\u25cf</font> <b>{words}</b>'
+        words = f'<font color="{_LOOKS[text.look]}">{_POINT}</font> <b>{words}</b>'
     elif first or (text.measured and column.strong):
         words = f"<b>{words}</b>"
     elif text.measured is False:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bench.analysis.cells import Absent, Cell
 from bench.analysis.evidence import Evidence
+from bench.records.numbers import percent
 from bench.report import formats
 from bench.report.figures.contention.dot_rows import DotColumn, row_words, rows_of_dots, strategies
 from bench.report.figures.contention.marks import hold_words, metric, nothing, sample_words
@@ -16,7 +17,7 @@ _COLUMNS = (
     DotColumn(
         "grants that overtook, %",
         metric("overtaking_share"),
-        lambda one: f"{one.value:.0%}",
+        lambda one: percent(one.value),
         factor=100.0,
         limits=(0.0, 100.0),
         words_in=0.5,
