@@ -125,6 +125,12 @@ def test_a_set_has_the_same_settings_natively(spec: ServerSpec, tmp_path: Path) 
         assert {key: given[key] for key in both} == {key: native[key] for key in both}
 
 
+def test_the_replica_of_the_pair_follows_its_primary() -> None:
+    primary, replica = SYSTEMS["redis-replicated"].servers.compose_services
+    assert service(replica)["environment"]["ROLE"] == f"replicaof {primary} 6379"
+    assert "environment" not in service(primary)
+
+
 def test_all_lock_servers_get_the_same_machine() -> None:
     limits = {name: [service(name)[key] for key in ("cpus", "mem_limit", "memswap_limit")] for name in LOCK_SERVERS}
     assert len(set(map(tuple, limits.values()))) == 1, limits

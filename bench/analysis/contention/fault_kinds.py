@@ -19,11 +19,11 @@ def majority(nodes: int) -> int:
 
 
 def _several(nodes: int, elects: bool) -> str:
-    return "" if minority(nodes) else f"{nodes} server has neither a minority nor a majority"
+    return "" if minority(nodes) else "it has fewer than three servers, so no minority"
 
 
 def _one_decides(nodes: int, elects: bool) -> str:
-    return "" if elects or nodes == 1 else "its servers know nothing of each other: none leads"
+    return "" if elects or nodes == 1 else "its servers elect no leader"
 
 
 _WHY_NOT: Mapping[str, Callable[[int, bool], str]] = {
