@@ -41,15 +41,19 @@ def test_a_system_has_the_faults_that_its_servers_can_have(name: str, faults: se
 def test_a_majority_is_one_more_than_the_others_can_do_without() -> None:
     found = {len(one.servers.node_names) for one in SYSTEMS.values() if one.servers is not None}
     assert {nodes: (minority(nodes), majority(nodes)) for nodes in found} == {
-        1: (0, 1), 3: (1, 2), 5: (2, 3),
+        1: (0, 1), 2: (0, 1), 3: (1, 2), 5: (2, 3),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("systems", "given", "why"),
     [
-        (["redis"], {"fault": "minority-stopped"}, "--fault: redis cannot have minority-stopped: 1 server has neither"),
-        (["redlock"], {"fault": "leader-killed"}, "redlock cannot have leader-killed: its servers know nothing"),
+        (
+            ["redis"],
+            {"fault": "minority-stopped"},
+            "--fault: redis cannot have minority-stopped: it has fewer than three",
+        ),
+        (["redlock"], {"fault": "leader-killed"}, "redlock cannot have leader-killed: its servers elect no leader"),
         (["memory"], {"fault": "holder-killed"}, "memory cannot have holder-killed: it has no servers"),
         (["memory"], {"fault": "every"}, "--fault: memory can have none: they have no servers"),
         (["redis"], {"fault": "flood"}, "--fault: 'flood' is none of none, leader-killed"),

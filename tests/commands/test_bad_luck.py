@@ -126,16 +126,16 @@ def test_lockbench_killed_in_the_middle_of_a_run(tmp_path: Path) -> None:
 
 
 def test_up_status_down_of_everything(tmp_path: Path) -> None:
-    """1 + 5 Redis, 3 ZooKeeper, 3 etcd, 1 Postgres, 1 DynamoDB API, each proven by identity; then none of them."""
+    """1 + 2 + 5 Redis, 3 ZooKeeper, 3 etcd, 1 Postgres, 1 DynamoDB API, each proven by identity; then none of them."""
     try:
         assert lockbench(tmp_path, "up", within_s=120).returncode == 0
         lines = json.loads(lockbench(tmp_path, "status", "--json").stdout)
         nodes = [line["set_name"] for line in lines]
         assert {name: nodes.count(name) for name in nodes} == {
-            "redis": 1, "redlock": 5, "zookeeper": 3, "etcd": 3, "postgres": 1, "dynamodb": 1,
+            "redis": 1, "redispair": 2, "redlock": 5, "zookeeper": 3, "etcd": 3, "postgres": 1, "dynamodb": 1,
         }  # fmt: skip
         assert all(line["problem"] is None and line["identity"] and line["pid"] for line in lines)
-        assert len({(line["set_name"], line["identity"], line["node"]) for line in lines}) == 14
+        assert len({(line["set_name"], line["identity"], line["node"]) for line in lines}) == 16
     finally:
         lockbench(tmp_path, "down", within_s=120)
     assert not running_in(tmp_path)

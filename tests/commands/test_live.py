@@ -33,7 +33,9 @@ class _Supervisor:
         raise _Asked
 
 
-@pytest.mark.parametrize(("chosen", "served"), [(["toy"], ["toy"]), ([], [*registry.SERVER_SETS])])
+@pytest.mark.parametrize(
+    ("chosen", "served"), [(["toy"], ["toy"]), ([], [registry.SYSTEMS[name].server_set for name in registry.HEADLINE])]
+)
 def test_what_was_chosen_is_served_or_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: list[str], served: list[str]
 ) -> None:

@@ -23,7 +23,7 @@ TLS_HANDSHAKE = b"\x16\x03"  # record type 22, version 3.x (RFC 8446, section 5.
 
 # The scheme that a system's own users write without TLS, for the ways of asking that are not a scheme.
 PLAIN = {
-    "redis": "redis://", "redlock": "redis://", "zookeeper": "", "etcd": "http://",
+    "redis": "redis://", "redispair": "redis://", "redlock": "redis://", "zookeeper": "", "etcd": "http://",
     "postgres": "postgresql://", "dynamodb": "http://",
 }  # fmt: skip
 SCHEMES = (

@@ -1,5 +1,6 @@
-"""A PostgreSQL session's deadlines, against sockets that are no PostgreSQL."""
+"""A PostgreSQL session's deadlines, mostly against sockets that are no PostgreSQL."""
 
+import re
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from bench.servers.endpoint import Endpoint
 from bench.systems.base import ClientOptions
 from bench.systems.postgres_row.connect import connect
 from bench.systems.postgres_row.session import Session
+from tests.unit.postgres_server import Server
 
 
 @pytest.fixture
@@ -52,6 +54,24 @@ def test_a_stranger_is_no_session(listener: socket.socket) -> None:
     with pytest.raises(ConnectionError):
         Session.open(endpoint_of(listener), within_s=2.0)
     thread.join()
+
+
+@pytest.mark.servers
+def test_time_may_run_out_at_any_moment_of_opening(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine can take all of it between two looks at the clock."""
+    real = time.monotonic
+    said: list[str] = []
+    opened = False
+    while not opened:
+        looks = iter(range(len(said) + 1))
+        monkeypatch.setattr(time, "monotonic", lambda looks=looks: real() + (1_000 if next(looks, None) is None else 0))
+        try:
+            Session.open(server.endpoint, within_s=10.0).close()
+            opened = True
+        except ConnectionError as failed:
+            said.append(str(failed))
+    assert len(said) >= 4, "of connecting, logging in and two questions"
+    assert all(re.search("did not let us in within 10 s|no answer within", one) for one in said)
 
 
 @pytest.mark.parametrize("ttl_ms", [1_000, 10_000, 60_000])

@@ -135,9 +135,9 @@ class Session:
         in the way: the server then probes the pooler, and never learns that a holder behind it is dead.
         """
         if self._pg.server_version >= _TRANSACTION_TIMEOUT_SINCE:  # older ones would refuse it in the options
-            self.execute("SELECT set_config('transaction_timeout', '0', false)", within_s=deadline - time.monotonic())
+            self.execute("SELECT set_config('transaction_timeout', '0', false)", within_s=_left_s(deadline))
         for _ in range(_LOOKS):
-            ((backend, marked, began),) = self.ask(_WHO_ANSWERS, within_s=deadline - time.monotonic())
+            ((backend, marked, began),) = self.ask(_WHO_ANSWERS, within_s=_left_s(deadline))
             if (backend, marked) != (str(self._pg.backend_pid), mark):
                 found = (
                     "another backend than the connection's own" if marked == mark else "a session without our settings"
@@ -290,6 +290,14 @@ class Session:
                 self._socket.settimeout(min(remaining_s, _WAIT_S_MAX))
             self._socket.recv(1, socket.MSG_PEEK)  # waits; the byte stays for libpq
             pg.consume_input()
+
+
+def _left_s(deadline: float) -> float:
+    """Raises TimeoutError once nothing is left: a wait of less than nothing is a mistake to whoever is asked for it."""
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
 
 
 def as_options(settings: Mapping[str, str | int]) -> str:

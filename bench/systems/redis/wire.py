@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 from redis.backoff import NoBackoff
-from redis.connection import Connection, SSLConnection
+from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeout
 from redis.retry import Retry
@@ -25,7 +25,8 @@ _ESTABLISHED = 1  # of the kernel's TCP states (include/net/tcp_states.h), the f
 
 
 class _OneSend(Connection):
-    """A packed command goes out by one `send`; an error reply is an ErrorReply; a login is one round trip.
+    """A packed command goes out by one `send`; an error reply is an ErrorReply; a login is one round trip; and whatever
+    ends the connecting leaves no connection.
 
     The library's own `sendall` is made for any length: under gevent it asks the kernel for the buffer's size each time
     and goes through three more functions, 8 % of the processor time of a load of SET commands.
@@ -46,6 +47,34 @@ class _OneSend(Connection):
                 self.disconnect()  # type: ignore[no-untyped-call]
                 raise reply
         return replies[len(self._login) :]
+
+    def _connect(self) -> socket.socket:
+        """The library's own closes what it began where connecting fails, and not where a greenlet is killed in there or
+        Ctrl-C arrives: such a connection stands for as long as somebody keeps the traceback, as gevent does.
+        """
+        failure: OSError | None = None
+        for family, kind, protocol, _, address in socket.getaddrinfo(self.host, self.port, 0, socket.SOCK_STREAM):
+            sock = self._secured(socket.socket(family, kind, protocol))
+            connected = False
+            try:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                for option, value in self.socket_keepalive_options.items():
+                    sock.setsockopt(socket.IPPROTO_TCP, option, value)
+                sock.settimeout(self.socket_connect_timeout)
+                sock.connect(address)
+                sock.settimeout(self.socket_timeout)
+                connected = True
+                return sock
+            except OSError as failed:
+                failure = failed
+            finally:
+                if not connected:
+                    sock.close()
+        raise failure or OSError(f"{self.host} has no address")
+
+    def _secured(self, sock: socket.socket) -> socket.socket:
+        return sock
 
     def together(self, *packed: bytes) -> list[Any]:
         replies: list[Any] = []
@@ -89,15 +118,15 @@ class _OneSend(Connection):
             super().send_packed_command((packed[sent:],), check_health)  # type: ignore[no-untyped-call]
 
 
-class _OneSendTls(_OneSend, SSLConnection):
+class _OneSendTls(_OneSend):
     """The same over TLS, as the endpoint asks for it: redis-py would also believe what SSL_CERT_FILE names."""
 
     def __init__(self, *, context: ssl.SSLContext, **options: Any) -> None:
         super().__init__(**options)
         self._context = context
 
-    def _wrap_socket_with_ssl(self, sock: socket.socket) -> ssl.SSLSocket:
-        return self._context.wrap_socket(sock, server_hostname=self.host)
+    def _secured(self, sock: socket.socket) -> socket.socket:
+        return self._context.wrap_socket(sock, server_hostname=self.host)  # `connect` shakes hands
 
 
 class Wire(Protocol):
