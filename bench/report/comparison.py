@@ -145,7 +145,7 @@ def _hazard_fact(lab: HazardEvidence) -> tuple[str, str]:
     return (
         "Under faults",
         f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}, commit {campaign.git_commit}: "
-        f"{used} of {len(lab.runs)} runs counted, with {len(lab.trials)} trials on {lab.environment.cpu_model}",
+        f"{used} of {len(lab.runs)} runs counted, with {len(lab.trials):,} trials on {lab.environment.cpu_model}",
     )
 
 

@@ -101,7 +101,7 @@ def hazard_facts(hazards: HazardEvidence) -> tuple[tuple[str, str], ...]:
         ("Hazard campaign", f"{campaign.campaign_id}, {campaign.mode}, started {campaign.created_at}"),
         (
             "Runs",
-            f"{len(campaign.runs)} planned, {len(hazards.runs)} started, {used} counted, with {len(hazards.trials)} "
+            f"{len(campaign.runs)} planned, {len(hazards.runs)} started, {used} counted, with {len(hazards.trials):,} "
             "trials",
         ),
         ("lockbench", f"{campaign.lockbench_version}, commit {campaign.git_commit}"),

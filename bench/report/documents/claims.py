@@ -32,9 +32,7 @@ def claims_blocks(evidence: Evidence) -> tuple[Block, ...]:
     )
     if not missing:
         return blocks
-    rest = Paragraph(
-        f"This campaign does not test the other {len(missing)} claims, which stay `not measured`: {', '.join(missing)}."
-    )
+    rest = Paragraph(f"This campaign does not test these, which stay `not measured`: {', '.join(missing)}.")
     return (*blocks, rest)
 
 
