@@ -21,8 +21,8 @@ def compare_glance(text: str, runs: Sequence[Run], titles: Mapping[str, str], se
     header, rows = next((header, rows) for _, header, rows in tables_of(text) if header[0] == "")
     every, judged = counted(list(runs)), lines_of(tuple(runs))
     used = sum(not run.void for run in runs)
-    for told in sentence(r"Under faults:.* (\d+) of (\d+) runs counted, with (\d+) trials", text, seen):
-        seen.same("comparison.md, runs and trials", told, (str(used), str(len(runs)), str(len(every))))
+    for told in sentence(r"Under faults:.* (\d+) of (\d+) runs counted, with ([\d,]+) trials", text, seen):
+        seen.same("comparison.md, runs and trials", told, (str(used), str(len(runs)), f"{len(every):,}"))
     places = {row[0]: place for place, row in enumerate(rows)}
     for name, compare in (
         ("Fencing token", _token_cell),

@@ -54,8 +54,8 @@ def compare_page(text: str, runs: Sequence[Run], titles: Mapping[str, str], seen
     text = re.sub(r"\u2212(?=\d)", "-", text.replace("\u00a0", " "))  # parameters are as scenarios have them
     judged, every = lines_of(tuple(runs)), counted(list(runs))
     used = sum(not run.void for run in runs)
-    for counted_runs in sentence(r"(\d+) started, (\d+) counted, with (\d+) trials", text, seen):
-        seen.same("hazards.md, runs and trials", counted_runs, (str(len(runs)), str(used), str(len(every))))
+    for counted_runs in sentence(r"(\d+) started, (\d+) counted, with ([\d,]+) trials", text, seen):
+        seen.same("hazards.md, runs and trials", counted_runs, (str(len(runs)), str(used), f"{len(every):,}"))
     void = [(str(len(runs) - used), str(len(runs)))] if used < len(runs) else []
     seen.same("hazards.md, void runs", re.findall(r"Void: (\d+) of (\d+) runs were not as staged", text), void)
     scenarios = set()
