@@ -44,9 +44,9 @@ class Crowd:
         self._tasks, self._key, self._wait = tasks, key, wait
         self._clients: list[LockClient] = []
         self._answers: Counter[str] = Counter()
-        for first in range(0, len(patience_ms), _OPENED_AT_ONCE):
-            some = range(len(patience_ms))[first : first + _OPENED_AT_ONCE]
-            self._all(lambda number: self._clients.append(opener(number)), some)
+        numbers = range(len(patience_ms))
+        for first in numbers[::_OPENED_AT_ONCE]:
+            self._all(lambda number: self._clients.append(opener(number)), numbers[first : first + _OPENED_AT_ONCE])
         self._waiting = [
             tasks.start(partial(self._pass_through, client, one_ms))
             for client, one_ms in zip(self._clients, patience_ms, strict=True)

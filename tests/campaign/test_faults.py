@@ -51,7 +51,7 @@ def test_a_majority_is_one_more_than_the_others_can_do_without() -> None:
         (
             ["redis"],
             {"fault": "minority-stopped"},
-            "--fault: redis cannot have minority-stopped: it has fewer than three",
+            "--fault: redis cannot have minority-stopped: it has fewer than three servers, so no minority",
         ),
         (["redlock"], {"fault": "leader-killed"}, "redlock cannot have leader-killed: its servers elect no leader"),
         (["memory"], {"fault": "holder-killed"}, "memory cannot have holder-killed: it has no servers"),

@@ -20,7 +20,7 @@ from tests.commands.command import lockbench
         (["run", "--add-to", "latest", "--full", "--no-pin"], r"leave out --full, --pin/--no-pin"),
         (["run", "monday", "--add-to", "latest"], r"--add-to names the campaign, .latest.: leave out .monday."),
         (["run", "-s", "memory", "--name", "../x"], r"cannot name a campaign"),
-        (["up", "mongo"], r"no servers 'mongo': choose from redis, .*, dynamodb"),
+        (["up", "mongo"], r"no servers 'mongo': choose from redis, redispair, redlock"),
         (["report", "--campaign", "never"], r"no campaign 'never'.*lockbench run --quick"),
         (["export", "out", "--campaign", "never"], r"no campaign 'never'"),
     ],

@@ -30,11 +30,10 @@ def _parameters() -> list[object]:
 
 def _is_rare(name: str, check: str) -> bool:
     """What runs near the servers and at a distance, `make test` runs at one of the two, by turns. `faulty` is `memory`
-    where no fault is planted; advisory locks stand on what `postgres-row` stands on, and `redis-replicated` on what
-    `redis` does: of those two a third runs."""
+    where no fault is planted, and advisory locks stand on what `postgres-row` stands on: of those a third runs."""
     if name == "faulty":
         return check not in OF_A_VARIANT
-    if name in ("postgres-advisory", "redis-replicated") and list(CHECKS).index(check) % 3:
+    if name == "postgres-advisory" and list(CHECKS).index(check) % 3:
         return True
     distances = [one for one in CHECKS if near(one) == near(check) and (name, one) in PAIRS]
     return len(distances) == 2 and distances.index(check) != (list(SYSTEMS).index(name) + NEAR.index(near(check))) % 2
